@@ -1,0 +1,1 @@
+"""Conditions, campaigns, metrics, recordings and reports."""
