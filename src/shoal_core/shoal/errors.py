@@ -1,0 +1,5 @@
+"""The one exception that users see: a sentence that says what is wrong and what was expected."""
+
+
+class ShoalError(Exception):
+    """Bad input. The message names the file or topic, the key, the value and the expectation."""

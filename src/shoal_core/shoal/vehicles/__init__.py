@@ -1,0 +1,1 @@
+"""Typed vehicle descriptions and the symbolic dynamics made from them."""

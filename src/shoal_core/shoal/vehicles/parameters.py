@@ -1,0 +1,125 @@
+"""The numbers of a vehicle as one flat vector, so that one compiled function serves every vehicle of its structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.vehicles.description import Heave, Vehicle
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What shapes the generated code; vehicles that share it share the compiled functions."""
+
+    thruster_count: int
+    full_added_mass: bool
+    full_damping: bool
+    directional_heave: bool
+    added_mass_coriolis: bool
+    inverse_mass_pattern: tuple[tuple[int, int], ...]  # non-zero entries of M⁻¹
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Length of each block of the parameter vector, in order."""
+        n6 = 36 if self.full_added_mass else 6
+        d6 = 36 if self.full_damping else 6
+        sizes = {"mass": 1, "weight": 1, "buoyancy": 1, "cg": 3, "cb": 3, "inertia": 6, "added_mass": n6}
+        sizes |= {"linear": d6, "quadratic": d6, "inverse_mass": len(self.inverse_mass_pattern)}
+        if self.directional_heave:
+            sizes |= {"inverse_mass_rise": len(self.inverse_mass_pattern), "heave_rise": 2}
+        return sizes | {"thrust": 6 * self.thruster_count}
+
+    @property
+    def length(self) -> int:
+        """Length of the whole vector."""
+        return sum(self.sizes.values())
+
+    def split(self, vector: ca.SX) -> dict[str, ca.SX]:
+        """The blocks of a symbolic vector by name."""
+        blocks, start = {}, 0
+        for name, size in self.sizes.items():
+            blocks[name] = vector[start : start + size]
+            start += size
+        return blocks
+
+
+def mass_matrix(vehicle: Vehicle, heave: Heave | None = None) -> Array:
+    """M = M_RB + M_A (spec eq. 4.19, 4.21); `heave` replaces the heave added mass."""
+    added = vehicle.added_mass.copy()
+    if heave is not None:
+        added[2, 2] = heave.added_mass_kg
+    return rigid_body_mass(vehicle) + added
+
+
+def rigid_body_mass(vehicle: Vehicle) -> Array:
+    """M_RB about CO."""
+    m, lever = vehicle.mass_kg, cross_matrix(vehicle.cg_m)
+    return np.block([[m * np.eye(3), -m * lever], [m * lever, vehicle.inertia_kgm2]])
+
+
+def cross_matrix(a: Array) -> Array:
+    """S(a) with S(a) b = a × b."""
+    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]], dtype=float)
+
+
+def structure_of(vehicle: Vehicle) -> Structure:
+    """The structure, from which entries are zero for good."""
+    inverse = np.linalg.inv(mass_matrix(vehicle))
+    pattern = np.abs(inverse) > 1e-12
+    pattern[[0, 4, 1, 3], [4, 0, 3, 1]] = True  # a CG above or below CO couples surge-pitch and sway-roll
+    np.fill_diagonal(pattern, True)
+    damping = np.abs(vehicle.linear_damping) + np.abs(vehicle.quadratic_damping)
+    return Structure(
+        thruster_count=len(vehicle.thrusters),
+        full_added_mass=_off_diagonal(vehicle.added_mass),
+        full_damping=_off_diagonal(damping),
+        directional_heave=vehicle.heave_dive is not None,
+        added_mass_coriolis=vehicle.added_mass_coriolis,
+        inverse_mass_pattern=tuple((int(i), int(j)) for i, j in np.argwhere(pattern)),
+    )
+
+
+def parameter_vector(vehicle: Vehicle, structure: Structure) -> Array:
+    """The vehicle's numbers in the structure's order."""
+
+    def matrix(m: Array, full: bool) -> Array:
+        return m.ravel() if full else np.diag(m)
+
+    def inverse(heave: Heave | None) -> Array:
+        full = np.linalg.inv(mass_matrix(vehicle, heave))
+        return np.array([full[i, j] for i, j in structure.inverse_mass_pattern])
+
+    linear, quadratic = vehicle.linear_damping.copy(), vehicle.quadratic_damping.copy()
+    if vehicle.heave_dive is not None:
+        linear[2, 2], quadratic[2, 2] = vehicle.heave_dive.linear_Nspm, vehicle.heave_dive.quadratic_Ns2pm2
+    i = vehicle.inertia_kgm2
+    blocks = {
+        "mass": [vehicle.mass_kg],
+        "weight": [vehicle.weight_N],
+        "buoyancy": [vehicle.buoyancy_N],
+        "cg": vehicle.cg_m,
+        "cb": vehicle.cb_m,
+        "inertia": [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]],
+        "added_mass": matrix(vehicle.added_mass, structure.full_added_mass),
+        "linear": matrix(linear, structure.full_damping),
+        "quadratic": matrix(quadratic, structure.full_damping),
+        "inverse_mass": inverse(vehicle.heave_dive),
+        "thrust": vehicle.thrust_matrix.ravel(),
+    }
+    if structure.directional_heave:
+        rise = vehicle.heave_rise
+        assert rise is not None
+        blocks["inverse_mass_rise"] = inverse(rise)
+        blocks["heave_rise"] = [rise.linear_Nspm, rise.quadratic_Ns2pm2]
+    return np.concatenate([np.asarray(blocks[name], dtype=float) for name in structure.sizes])
+
+
+def _off_diagonal(matrix: Array) -> bool:
+    return bool(np.any(np.abs(matrix - np.diag(np.diag(matrix))) > 0))
