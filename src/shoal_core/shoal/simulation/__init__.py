@@ -1,0 +1,1 @@
+"""Plant, sensors, environment and the lock-step fleet simulator."""
