@@ -1,0 +1,110 @@
+"""What a vehicle hears of the others: a seeded model of loss, delay, jitter, drop-outs and optical line of sight."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from shoal.fleet.plan import Plan
+
+Array = NDArray[np.float64]
+
+
+class Dropout(BaseModel):
+    """A time in which nothing gets through: for one vehicle (sending and receiving), or for all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    start_s: float
+    end_s: float
+    vehicle: str | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Dropout:
+        if not self.start_s < self.end_s:
+            raise ValueError(f"expected start_s < end_s, not {self.start_s} and {self.end_s}")
+        return self
+
+    def covers(self, t_s: float, *vehicles: str) -> bool:
+        return self.start_s <= t_s < self.end_s and (self.vehicle is None or self.vehicle in vehicles)
+
+
+class LinkSettings(BaseModel):
+    """All off by default: a perfect link. Loss, drop-outs and sight are judged when a message is sent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    loss: float = Field(default=0.0, ge=0.0, le=1.0, description="share of messages lost, independently")
+    delay_s: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
+    jitter_s: float = Field(
+        default=0.0, ge=0.0, allow_inf_nan=False, description="further delay, uniform in [0, jitter_s]"
+    )
+    dropouts: tuple[Dropout, ...] = ()
+    line_of_sight: bool = Field(default=False, description="pass only inside both cones and the range")
+    range_m: float = Field(default=20.0, gt=0.0)
+    cone_deg: float = Field(default=60.0, gt=0.0, le=180.0, description="half-angle of the modem's cone around surge")
+
+
+def in_sight(a: Array, b: Array, range_m: float, cone_deg: float) -> bool:
+    """Whether states (13,) `a` and `b` are each inside the other's cone, and near enough."""
+    toward = b[:3] - a[:3]
+    distance = float(np.linalg.norm(toward))
+    if distance > range_m:
+        return False
+    need = distance * np.cos(np.radians(cone_deg)) - 1e-9  # the edge itself counts as inside
+    return bool(_surge_axis(a) @ toward >= need and -(_surge_axis(b) @ toward) >= need)
+
+
+def _surge_axis(state: Array) -> Array:
+    """First column of R(q), body to NED."""
+    n, x, y, z = state[3:7] / np.linalg.norm(state[3:7])
+    return np.array([1 - 2 * (y * y + z * z), 2 * (x * y + n * z), 2 * (x * z - n * y)])
+
+
+class Link:
+    """All directed links of a fleet.
+
+    Each pair draws from its own stream, made of one number of `rng` and the two names, and draws the same for every
+    message whatever becomes of it: neither the order of service nor the other settings change who loses what.
+    """
+
+    def __init__(self, settings: LinkSettings, rng: Generator) -> None:
+        self.settings = settings
+        self._root = int(rng.integers(2**62))
+        self._streams: dict[tuple[str, str], Generator] = {}
+        self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver, a heap by arrival time
+        self._newest: dict[str, dict[str, Plan]] = {}  # per receiver and sender
+        self._sent = 0
+
+    def send(
+        self, t_s: float, sender: str, receiver: str, plan: Plan, sender_state: Array, receiver_state: Array
+    ) -> bool:
+        """Hand a plan to the water; True when it will arrive (for statistics: no vehicle knows)."""
+        lost, late = self._stream(sender, receiver).random(2)
+        chosen = self.settings
+        if lost < chosen.loss or any(d.covers(t_s, sender, receiver) for d in chosen.dropouts):
+            return False
+        if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
+            return False
+        self._sent += 1  # so that the heap never compares plans
+        arrival_s = t_s + chosen.delay_s + chosen.jitter_s * float(late)
+        heapq.heappush(self._in_flight.setdefault(receiver, []), (arrival_s, sender, self._sent, plan))
+        return True
+
+    def receive(self, t_s: float, receiver: str) -> dict[str, Plan]:
+        """The newest plan of each sender that has arrived by `t_s`, kept until a newer one comes."""
+        waiting, known = self._in_flight.get(receiver, []), self._newest.setdefault(receiver, {})
+        while waiting and waiting[0][0] <= t_s + 1e-9:  # sums of periods round either way
+            _, sender, _, plan = heapq.heappop(waiting)
+            if sender not in known or plan.sequence > known[sender].sequence:
+                known[sender] = plan
+        return dict(known)
+
+    def _stream(self, sender: str, receiver: str) -> Generator:
+        key = sender, receiver
+        if key not in self._streams:
+            # 256 is no byte: names cannot run together
+            self._streams[key] = np.random.default_rng([self._root, *sender.encode(), 256, *receiver.encode()])
+        return self._streams[key]

@@ -1,0 +1,62 @@
+"""Who must see whom: directed pairs (a, b), vehicle a must keep b inside its cone.
+
+Ring, chain and star follow the order of `names`; hand in `slots.order` when they should follow the places in a
+formation. A vehicle that faces the middle of a regular ring of V sees the one `stride` places on at an angle of
+|90° - 180°·stride/V|, so a large ring can keep sight by `star` (each sees its opposite) but not by `ring`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
+
+from shoal.errors import ShoalError
+
+TopologyKind = Literal["all", "ring", "chain", "star", "none"]
+KINDS: tuple[str, ...] = get_args(TopologyKind)
+Pairs = tuple[tuple[str, str], ...]
+
+
+def pairs(kind: str | Iterable[Sequence[str]], names: Sequence[str], stride: int | None = None) -> Pairs:
+    """The pairs of a named topology, or the given ones checked.
+
+    all: everyone everyone; ring: each the next, around; chain: each the one before it (the first leads); star: each
+    the one `stride` places on, by default the opposite; none: nobody.
+    """
+    count = len(names)
+    if len(set(names)) != count:
+        raise ShoalError(f"topology: vehicles {list(names)} repeat a name; expected different names")
+    if not isinstance(kind, str):
+        return _given(kind, names)
+    if kind not in KINDS:
+        raise ShoalError(f"topology: '{kind}' is unknown; expected one of: {', '.join(KINDS)}, or a list of pairs")
+    if stride is not None and (kind != "star" or not 1 <= stride < max(count, 2)):
+        raise ShoalError(
+            f"topology: stride = {stride} with '{kind}' and {count} vehicles; expected 'star' and 1 to {count - 1}"
+        )
+    if kind == "none" or count < 2:
+        return ()
+    if kind == "all":
+        return tuple((a, b) for a in names for b in names if a != b)
+    if kind == "chain":
+        return tuple((names[i + 1], names[i]) for i in range(count - 1))
+    step = 1 if kind == "ring" else stride or count // 2
+    return tuple((names[i], names[(i + step) % count]) for i in range(count))
+
+
+def _given(given: Iterable[Sequence[str]], names: Sequence[str]) -> Pairs:
+    """Each pair two different known vehicles; a pair given twice counts once."""
+    checked: dict[tuple[str, str], None] = {}
+    for pair in given:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ShoalError(f"topology: pair {pair!r}; expected two vehicle names")
+        a, b = pair
+        for name in (a, b):
+            if name not in names:
+                raise ShoalError(
+                    f"topology: '{name}' in pair {list(pair)} is unknown; expected one of: {', '.join(names)}"
+                )
+        if a == b:
+            raise ShoalError(f"topology: pair {list(pair)} names one vehicle twice; expected two different ones")
+        checked[a, b] = None
+    return tuple(checked)

@@ -1,0 +1,70 @@
+"""The places in a formation, once they are shared out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ShoalError
+from shoal.guidance.preview import Preview
+
+Array = NDArray[np.float64]
+Schedule = tuple[tuple[float, float], ...]  # (t_s, radius_m), straight between, constant outside
+Radius = float | Schedule | Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Each vehicle's offset in the formation's frame: at the common point, turned by the formation's yaw."""
+
+    offsets: Mapping[str, Array]  # (3,) each; multiplied by the radius
+    radius_m: Radius  # 1 where the offsets are metres already
+    headings_rad: Mapping[str, float] | None  # relative to the formation's yaw; None: the controller chooses
+    yaw_rad: float  # of the formation while the common point's preview has no heading
+    order: tuple[str, ...]  # names around the middle, or along the line: what a topology should follow
+
+    def place(self, vehicle: str, preview: Preview) -> Preview:
+        """The vehicle's own setpoint, given the common point's; that one's heading is the formation's yaw."""
+        if vehicle not in self.offsets:
+            raise ShoalError(f"formation: '{vehicle}' has no slot; expected one of: {', '.join(self.offsets)}")
+        times_s, offset = preview.times_s, self.offsets[vehicle]
+        yaw, yaw_rate = self._yaw(preview)
+        radius, radius_rate = radius_at(self.radius_m, times_s)
+        direction = turned(np.tile(offset, (len(times_s), 1)), yaw)
+        arm = direction * radius[:, None]
+        swing = np.stack([-yaw_rate * arm[:, 1], yaw_rate * arm[:, 0], np.zeros(len(arm))], axis=1)
+        velocity = preview.velocities_mps + direction * radius_rate[:, None] + swing
+        headings = None if self.headings_rad is None else yaw + self.headings_rad[vehicle]
+        return Preview(times_s, preview.positions_m + arm, velocity, headings)
+
+    def _yaw(self, preview: Preview) -> tuple[Array, Array]:
+        """Yaw and its rate (K,); the rate by differences, so a preview of one point cannot tell it and gets 0."""
+        if preview.headings_rad is None:
+            return np.full(len(preview.times_s), self.yaw_rad), np.zeros(len(preview.times_s))
+        yaw = np.unwrap(preview.headings_rad)
+        if len(yaw) < 2:
+            return yaw, np.zeros(len(yaw))
+        return yaw, np.gradient(yaw, preview.times_s, edge_order=2 if len(yaw) > 2 else 1)
+
+
+def turned(vectors_m: Array, yaw_rad: Array | float) -> Array:
+    """Vectors (K,3) turned about the vertical."""
+    c, s = np.cos(yaw_rad), np.sin(yaw_rad)
+    x, y, z = vectors_m.T
+    return np.stack([c * x - s * y, s * x + c * y, z], axis=1)
+
+
+def radius_at(radius_m: Radius, times_s: Array) -> tuple[Array, Array]:
+    """Radius and its rate (K,); at a bend of a schedule the rate that follows."""
+    if callable(radius_m):
+        step_s = 1e-3
+        before, now, after = (np.array([radius_m(float(t + d)) for t in times_s]) for d in (-step_s, 0.0, step_s))
+        return now, (after - before) / (2 * step_s)
+    if isinstance(radius_m, tuple):
+        knots_s, radii_m = np.array(radius_m, dtype=float).T
+        slopes = np.concatenate([[0.0], np.diff(radii_m) / np.diff(knots_s), [0.0]])
+        return np.interp(times_s, knots_s, radii_m), slopes[np.searchsorted(knots_s, times_s, side="right")]
+    return np.full(len(times_s), float(radius_m)), np.zeros(len(times_s))
