@@ -14,24 +14,6 @@ from shoal.fleet.plan import Plan
 Array = NDArray[np.float64]
 
 
-class Dropout(BaseModel):
-    """A time in which nothing gets through: for one vehicle (sending and receiving), or for all."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    start_s: float
-    end_s: float
-    vehicle: str | None = None
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Dropout:
-        if not self.start_s < self.end_s:
-            raise ValueError(f"expected start_s < end_s, not {self.start_s} and {self.end_s}")
-        return self
-
-    def covers(self, t_s: float, *vehicles: str) -> bool:
-        return self.start_s <= t_s < self.end_s and (self.vehicle is None or self.vehicle in vehicles)
-
-
 class LinkSettings(BaseModel):
     """All off by default: a perfect link. Loss, drop-outs and sight are judged when a message is sent."""
 
@@ -41,10 +23,17 @@ class LinkSettings(BaseModel):
     jitter_s: float = Field(
         default=0.0, ge=0.0, allow_inf_nan=False, description="further delay, uniform in [0, jitter_s]"
     )
-    dropouts: tuple[Dropout, ...] = ()
+    dropouts: tuple[tuple[float, float], ...] = Field(default=(), description="[from_s, to_s) in which nothing passes")
     line_of_sight: bool = Field(default=False, description="pass only inside both cones and the range")
-    range_m: float = Field(default=20.0, gt=0.0)
+    range_m: float = Field(default=50.0, gt=0.0)
     cone_deg: float = Field(default=60.0, gt=0.0, le=180.0, description="half-angle of the modem's cone around surge")
+
+    @model_validator(mode="after")
+    def _dropouts_run_forward(self) -> LinkSettings:
+        for start_s, end_s in self.dropouts:
+            if not start_s < end_s:
+                raise ValueError(f"dropout [{start_s}, {end_s}]: expected from_s < to_s")
+        return self
 
 
 def in_sight(a: Array, b: Array, range_m: float, cone_deg: float) -> bool:
@@ -84,7 +73,7 @@ class Link:
         """Hand a plan to the water; True when it will arrive (for statistics: no vehicle knows)."""
         lost, late = self._stream(sender, receiver).random(2)
         chosen = self.settings
-        if lost < chosen.loss or any(d.covers(t_s, sender, receiver) for d in chosen.dropouts):
+        if lost < chosen.loss or any(start <= t_s < end for start, end in chosen.dropouts):
             return False
         if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
             return False

@@ -2,7 +2,7 @@
 
 Ring, chain and star follow the order of `names`; hand in `slots.order` when they should follow the places in a
 formation. A vehicle that faces the middle of a regular ring of V sees the one `stride` places on at an angle of
-|90° - 180°·stride/V|, so a large ring can keep sight by `star` (each sees its opposite) but not by `ring`.
+|90° - 180°·stride/V|, so a large ring can keep sight across (star) but not of its next neighbour.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ KINDS: tuple[str, ...] = get_args(TopologyKind)
 Pairs = tuple[tuple[str, str], ...]
 
 
-def pairs(kind: str | Iterable[Sequence[str]], names: Sequence[str], stride: int | None = None) -> Pairs:
+def pairs(kind: str | Iterable[Sequence[str]], names: Sequence[str], stride: int = 1) -> Pairs:
     """The pairs of a named topology, or the given ones checked.
 
     all: everyone everyone; ring: each the next, around; chain: each the one before it (the first leads); star: each
-    the one `stride` places on, by default the opposite; none: nobody.
+    those `stride` places away on either side, so that sight is mutual as an optical link needs; none: nobody.
     """
-    count = len(names)
-    if len(set(names)) != count:
+    if len(set(names)) != len(names):
         raise ShoalError(f"topology: vehicles {list(names)} repeat a name; expected different names")
     if not isinstance(kind, str):
         return _given(kind, names)
     if kind not in KINDS:
         raise ShoalError(f"topology: '{kind}' is unknown; expected one of: {', '.join(KINDS)}, or a list of pairs")
-    if stride is not None and (kind != "star" or not 1 <= stride < max(count, 2)):
-        raise ShoalError(
-            f"topology: stride = {stride} with '{kind}' and {count} vehicles; expected 'star' and 1 to {count - 1}"
-        )
+    count = len(names)
     if kind == "none" or count < 2:
         return ()
     if kind == "all":
         return tuple((a, b) for a in names for b in names if a != b)
     if kind == "chain":
         return tuple((names[i + 1], names[i]) for i in range(count - 1))
-    step = 1 if kind == "ring" else stride or count // 2
-    return tuple((names[i], names[(i + step) % count]) for i in range(count))
+    if kind == "ring":
+        return tuple((names[i], names[(i + 1) % count]) for i in range(count))
+    if not 1 <= stride < count:
+        raise ShoalError(f"topology: stride = {stride} with {count} vehicles; expected 1 to {count - 1}")
+    both_sides = [(names[i], names[(i + step) % count]) for i in range(count) for step in (stride, -stride)]
+    return tuple(dict.fromkeys(both_sides))  # opposite ones are met from either side
 
 
 def _given(given: Iterable[Sequence[str]], names: Sequence[str]) -> Pairs:
