@@ -20,8 +20,8 @@ from shoal.experiments.currents import Current, Frozen, Vector
 class Plant(Frozen):
     """How the simulated vehicle differs from its description.
 
-    The perturbation leaves weight and buoyancy alone: vehicles are trimmed with ballast before they dive, and 20 % of
-    the weight would be more than the thrusters lift. `mass_scale` is a deliberate change and scales the weight too.
+    The perturbation leaves W - B alone (both follow the mass): vehicles are trimmed with ballast before they dive, and
+    20 % of the weight would be all that the thrusters lift. `mass_scale` is a deliberate change: it scales W, not B.
     """
 
     perturbation: float = Field(default=0.2, ge=0, lt=1)  # mass, damping, added mass: each times 1 ± U(perturbation)
@@ -83,6 +83,7 @@ class Sensors(Frozen):
     position_std_m: float = Field(default=0.02, ge=0)
     position_uniform_m: float = Field(default=0.0, ge=0)  # plus U(-a, a) on each axis, every sample
     position_bias_m: Vector = (0.0, 0.0, 0.0)  # NED, the same for all vehicles
+    position_bias_std_m: float = Field(default=0.0, ge=0)  # plus a bias per axis, drawn once a run for each vehicle
     attitude_std_deg: float = Field(default=0.5, ge=0)
     velocity_std_mps: float = Field(default=0.01, ge=0)
     rate_std_dps: float = Field(default=0.5, ge=0)
@@ -113,11 +114,17 @@ class Start(Frozen):
 
 
 class FormationChoice(Frozen):
-    """How the vehicles share the setpoint. None: the formation's own default for the fleet's size."""
+    """How the vehicles share the setpoint instead of the fleet file's way. A ring needs its radius."""
 
     kind: Literal["point", "ring", "line"] = "point"
     radius_m: float | None = Field(default=None, gt=0)
-    spacing_m: float | None = Field(default=None, gt=0)
+    spacing_m: float | None = Field(default=None, gt=0)  # None: the fleet file's
+
+    @model_validator(mode="after")
+    def _ring_has_a_radius(self) -> FormationChoice:
+        if (self.kind == "ring") != (self.radius_m is not None):
+            raise ValueError(f"kind is '{self.kind}'; expected radius_m with kind 'ring' and only then")
+        return self
 
 
 class Stopped(Frozen):
@@ -148,7 +155,7 @@ class Condition(Frozen):
     sensors: Sensors = Sensors()
     environment: Environment = Environment()
     start: Start = Start()
-    formation: FormationChoice = FormationChoice()
+    formation: FormationChoice | None = None  # None: the fleet file's
     stopped: tuple[Stopped, ...] = ()
     control_delay_periods: int = Field(default=1, ge=0, le=20)  # from odometry to the thrust that answers it
 

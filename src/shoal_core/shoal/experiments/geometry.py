@@ -1,0 +1,42 @@
+"""Sight and distance between vehicles, from their states."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frames import rotation_matrix
+
+Array = NDArray[np.float64]
+Pairs = tuple[tuple[int, int], ...]
+
+
+def fov_angles_deg(states: Array, must_see: Pairs) -> Array:
+    """(T,P) angle between each seer's body x axis and the vector to the one it must see; states (T,V,13).
+
+    In three dimensions: pitching away loses sight as much as yawing away. Two vehicles at one point see nothing (180°).
+    Not-a-number states give not-a-number angles.
+    """
+    angles = np.empty((len(states), len(must_see)))
+    for column, (seer, seen) in enumerate(must_see):
+        with np.errstate(invalid="ignore"):
+            forward = rotation_matrix(states[:, seer, 3:7])[:, :, 0]
+        away = states[:, seen, 0:3] - states[:, seer, 0:3]
+        across = np.linalg.norm(np.cross(forward, away), axis=1)
+        angles[:, column] = np.degrees(np.arctan2(across, np.einsum("ti,ti->t", forward, away)))
+        angles[np.linalg.norm(away, axis=1) == 0.0, column] = 180.0
+    return angles
+
+
+def all_pairs(vehicles: int) -> Pairs:
+    """Every two vehicles once, lower index first."""
+    return tuple(combinations(range(vehicles), 2))
+
+
+def distances_m(states: Array) -> Array:
+    """(T, V(V-1)/2) distances in the order of `all_pairs`; states (T,V,13)."""
+    pairs = all_pairs(states.shape[1])
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    return np.asarray(np.linalg.norm(states[:, first, 0:3] - states[:, second, 0:3], axis=2))

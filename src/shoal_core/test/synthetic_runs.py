@@ -1,0 +1,104 @@
+"""Hand-made runs with known verdicts, and a cheap stand-in for the simulator (importable by dotted path)."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from shoal.experiments.record import Limits, RunRecord
+
+Array = NDArray[np.float64]
+
+
+def heading_quaternion(heading_rad: Array) -> Array:
+    """(T,) headings → (T,4) level attitudes."""
+    half = np.asarray(heading_rad) / 2
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
+
+
+def circle(times_s: Array) -> Array:
+    """The thesis's circle test."""
+    w = np.pi / 100
+    return np.stack([5 * np.cos(w * times_s) - 5, 5 * np.sin(w * times_s), np.sin(np.pi * times_s / 25) + 5], axis=1)
+
+
+def make_record(
+    *,
+    duration_s: float = 200.0,
+    step_s: float = 0.1,
+    shift_s: float = 0.0,
+    noise_m: float = 0.0,
+    separation_m: float = 2.0,
+    seed: int = 0,
+    meta: dict[str, Any] | None = None,
+) -> RunRecord:
+    """Two vehicles north and south of the circle's setpoint, facing each other, `shift_s` late."""
+    times = np.arange(0.0, duration_s + step_s / 2, step_s)
+    reference = circle(times)
+    count = len(times)
+    rng = np.random.default_rng([seed, 99])
+    states = np.zeros((count, 2, 13))
+    offset = np.array([separation_m / 2, 0.0, 0.0])
+    centre = circle(times - shift_s)
+    for i, sign in enumerate((-1.0, 1.0)):
+        states[:, i, 0:3] = (
+            centre + sign * offset + rng.normal(0.0, noise_m, (count, 3)) if noise_m else centre + sign * offset
+        )
+        states[:, i, 3:7] = heading_quaternion(np.full(count, 0.0 if sign < 0 else np.pi))
+    plan_times = times[:: max(1, round(0.5 / step_s))]
+    plan_dt = 0.1 * np.arange(1, 11)
+    plans = np.repeat(states[:: max(1, round(0.5 / step_s)), :, None, 0:3], len(plan_dt), axis=2)
+    return RunRecord(
+        names=("bluerov2", "bluerov3"),
+        times_s=times,
+        states=states,
+        odometry=states + 0.01,
+        thrust_N=np.tile(np.arange(8.0), (count, 2, 1)),
+        reference_m=reference,
+        reference_velocity_mps=np.gradient(reference, step_s, axis=0),
+        slots_m=reference[:, None, :] + np.array([-offset, offset]),
+        solve_ms=np.full((count, 2), 5.0),
+        mode=np.zeros((count, 2), dtype=np.int8),
+        slack_max=np.zeros((count, 2)),
+        neighbour_age_s=np.full((count, 2), 0.1),
+        current_mps=np.zeros((count, 2, 3)),
+        plan_times_s=plan_times,
+        plans_m=plans,
+        plan_dt_s=plan_dt,
+        must_see=((0, 1), (1, 0)),
+        limits=Limits(),
+        events=((1.0, "bluerov2", "solver reached its iteration limit"),),
+        meta={"path": "circle", "fleet": "2", "condition": "default", "controller": "nmpc", "seed": seed,
+              "wall_s": 4.0, "code_version": "test"} | (meta or {}),
+    )  # fmt: skip
+
+
+def with_states(record: RunRecord, states: Array) -> RunRecord:
+    """The same run with other true states."""
+    return replace(record, states=states)
+
+
+def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
+    """Stands in for `shoal.simulation.run.simulate`: same seed, same record; some seeds crash or fail, as real ones do."""
+    time.sleep(float(os.environ.get("SHOAL_TEST_SLEEP_S", "0")))
+    if log := os.environ.get("SHOAL_TEST_LOG"):
+        with open(log, "a", encoding="utf-8") as stream:
+            stream.write(f"{spec.path} {spec.condition.name} {spec.seed}\n")
+    if spec.seed == 3 and spec.path == "line":
+        raise FloatingPointError("hand-made crash")
+    rng = np.random.default_rng([spec.seed, 5])
+    record = make_record(
+        duration_s=20.0, shift_s=float(rng.uniform(0, 0.3)), noise_m=0.01, seed=spec.seed,
+        meta={"path": spec.path, "fleet": str(spec.fleet), "condition": spec.condition.name,
+              "controller": spec.controller, "wall_s": float(time.perf_counter())},
+    )  # fmt: skip
+    if spec.seed == 2:
+        states = record.states.copy()
+        states[100:, 0, 3:7] = heading_quaternion(np.full(len(states) - 100, np.radians(75.0)))
+        record = with_states(record, states)
+    return record
