@@ -1,0 +1,79 @@
+"""What a vehicle knows of itself: odometry with noise, bias, its own rate, and late."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.experiments.condition import Sensors
+from shoal.fleet.odometry import Odometry
+
+Array = NDArray[np.float64]
+_EDGE = 1e-9  # seconds; times are sums of steps
+
+
+class OdometrySensor:
+    """One vehicle's sensors.
+
+    `push` the truth as the simulation goes on; `latest` gives the newest measurement that has arrived, stamped with
+    the instant it was true. Each measurement draws the same number of random values whatever the settings, so that two
+    conditions with the same seed differ by their settings alone.
+    """
+
+    def __init__(self, settings: Sensors, rng: np.random.Generator) -> None:
+        self.settings = settings
+        self._rng = rng
+        self.position_bias_m: Array = np.asarray(settings.position_bias_m) + (
+            settings.position_bias_std_m * rng.standard_normal(3)
+        )
+        self._on_the_way: deque[Odometry] = deque()
+        self._arrived: Odometry | None = None
+        self._last_slot = -1
+
+    def push(self, t_s: float, state: Array) -> None:
+        """The true 13-state at `t_s`; a measurement is taken if the sensor's rate allows one by now."""
+        if self.settings.rate_hz is not None:
+            slot = math.floor(t_s * self.settings.rate_hz + _EDGE)
+            if slot <= self._last_slot:
+                return
+            self._last_slot = slot
+        self._on_the_way.append(self._measure(t_s, state))
+
+    def latest(self, t_s: float) -> Odometry | None:
+        """The newest measurement that is there at `t_s`; None before the first has arrived. Times must not go back."""
+        while self._on_the_way and self._on_the_way[0].stamp_s + self.settings.latency_s <= t_s + _EDGE:
+            self._arrived = self._on_the_way.popleft()
+        return self._arrived
+
+    def _measure(self, t_s: float, state: Array) -> Odometry:
+        s = self.settings
+        noise, uniform = self._rng.standard_normal(12), self._rng.uniform(-1.0, 1.0, 3)
+        position = state[0:3] + self.position_bias_m + s.position_std_m * noise[0:3] + s.position_uniform_m * uniform
+        return Odometry(
+            stamp_s=t_s,
+            position_m=position,
+            quaternion=turned(state[3:7], math.radians(s.attitude_std_deg) * noise[3:6]),
+            velocity_mps=state[7:10] + s.velocity_std_mps * noise[6:9],
+            rate_radps=state[10:13] + math.radians(s.rate_std_dps) * noise[9:12],
+        )
+
+
+def turned(quaternion: Array, rotation_rad: Array) -> Array:
+    """q ⊗ δq: the attitude turned by a rotation vector in the body frame; of unit length."""
+    angle = math.sqrt(float(rotation_rad @ rotation_rad))
+    if angle == 0.0:
+        return quaternion / float(np.linalg.norm(quaternion))
+    c, (x, y, z) = math.cos(angle / 2), math.sin(angle / 2) / angle * rotation_rad
+    w0, x0, y0, z0 = quaternion
+    product: Array = np.array(
+        [
+            w0 * c - x0 * x - y0 * y - z0 * z,
+            w0 * x + x0 * c + y0 * z - z0 * y,
+            w0 * y - x0 * z + y0 * c + z0 * x,
+            w0 * z + x0 * y - y0 * x + z0 * c,
+        ]
+    )
+    return product / float(np.linalg.norm(product))
