@@ -1,0 +1,116 @@
+"""A run as a rosbag2 recording (MCAP + metadata.yaml) that Foxglove, PlotJuggler and `ros2 bag` open.
+
+Topics, per vehicle: `/<v>/odometry` (measured), `/<v>/ground_truth`, `/<v>/plan`, `/<v>/fov_deg/<seen>` and
+`/model/<v>/joint/thruster<i>_joint/cmd_thrust`; for the fleet: `/fleet/reference`, `/fleet/distance_m/<a>/<b>`,
+`/diagnostics`, `/tf`. Stamps are simulation time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+
+from shoal.experiments import ros_messages as msg
+from shoal.experiments.geometry import all_pairs, distances_m, fov_angles_deg
+from shoal.experiments.record import MODE_NAMES, RunRecord
+
+DIAGNOSTICS_PERIOD_S = 1.0
+Item = tuple[float, str, str, Any]  # t_s, topic, message type, message
+
+
+def write_mcap(record: RunRecord, folder: Path) -> None:
+    """Write `folder`/{folder.name}.mcap and metadata.yaml; the folder appears under its name only when complete."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        _write_bag(record, scratch / folder.name)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(scratch / folder.name, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _write_bag(record: RunRecord, folder: Path) -> None:
+    writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    connections: dict[str, Any] = {}
+    with writer:
+        for t_s, topic, kind, message in _in_order_of_time(record):
+            if topic not in connections:
+                connections[topic] = writer.add_connection(topic, kind, typestore=msg.STORE)
+            writer.write(connections[topic], msg.nanoseconds(t_s), msg.STORE.serialize_cdr(message, kind))
+
+
+def _in_order_of_time(record: RunRecord) -> Iterator[Item]:
+    vehicles = [_vehicle(record, v) for v in range(len(record.names))]
+    return heapq.merge(*vehicles, _fleet(record), _plans(record), _health(record), key=lambda item: item[0])
+
+
+def _vehicle(record: RunRecord, v: int) -> Iterator[Item]:
+    name = record.names[v]
+    thrust_topics = [f"/model/{name}/joint/thruster{i + 1}_joint/cmd_thrust" for i in range(record.thrust_N.shape[2])]
+    for k, t_s in enumerate(record.times_s.tolist()):
+        yield t_s, f"/{name}/odometry", "nav_msgs/msg/Odometry", msg.odometry(t_s, name, record.odometry[k, v])
+        yield t_s, f"/{name}/ground_truth", "nav_msgs/msg/Odometry", msg.odometry(t_s, name, record.states[k, v])
+        for topic, thrust in zip(thrust_topics, record.thrust_N[k, v].tolist(), strict=True):
+            yield t_s, topic, "std_msgs/msg/Float64", msg.float64(thrust)
+
+
+def _fleet(record: RunRecord) -> Iterator[Item]:
+    fov, distance = fov_angles_deg(record.states, record.must_see), distances_m(record.states)
+    names, pairs = record.names, all_pairs(len(record.names))
+    for k, t_s in enumerate(record.times_s.tolist()):
+        vx, vy = record.reference_velocity_mps[k, 0:2]
+        heading = float(np.arctan2(vy, vx))
+        setpoint = msg.pose_stamped(t_s, record.reference_m[k], heading)
+        yield t_s, "/fleet/reference", "geometry_msgs/msg/PoseStamped", setpoint
+        yield t_s, "/tf", "tf2_msgs/msg/TFMessage", msg.transforms(t_s, names, record.states[k])
+        for p, (seer, seen) in enumerate(record.must_see):
+            yield t_s, f"/{names[seer]}/fov_deg/{names[seen]}", "std_msgs/msg/Float64", msg.float64(fov[k, p])
+        for p, (a, b) in enumerate(pairs):
+            yield t_s, f"/fleet/distance_m/{names[a]}/{names[b]}", "std_msgs/msg/Float64", msg.float64(distance[k, p])
+
+
+def _plans(record: RunRecord) -> Iterator[Item]:
+    for k, t_s in enumerate(record.plan_times_s.tolist()):
+        for v, name in enumerate(record.names):
+            plan = msg.path(t_s, t_s + record.plan_dt_s, record.plans_m[k, v])
+            yield t_s, f"/{name}/plan", "nav_msgs/msg/Path", plan
+
+
+def _health(record: RunRecord) -> Iterator[Item]:
+    """Every second, and whenever a mode changes or something was said."""
+    modes = record.mode
+    wanted = set(
+        np.searchsorted(record.times_s, np.arange(record.times_s[0], record.times_s[-1], DIAGNOSTICS_PERIOD_S))
+    )
+    wanted |= {k + 1 for k, (a, b) in enumerate(pairwise(modes)) if np.any(a != b)}
+    said: dict[int, dict[str, list[str]]] = {}
+    for t_s, vehicle, text in record.events:
+        k = min(int(np.searchsorted(record.times_s, t_s)), len(record.times_s) - 1)
+        said.setdefault(k, {}).setdefault(vehicle, []).append(text)
+    for k in sorted({int(k) for k in wanted} | said.keys()):
+        t_s = float(record.times_s[k])
+        statuses = [_status(record, k, v, said.get(k, {}).get(name, [])) for v, name in enumerate(record.names)]
+        yield t_s, "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", msg.diagnostics(t_s, statuses)
+
+
+def _status(record: RunRecord, k: int, v: int, said: list[str]) -> Any:
+    mode = int(record.mode[k, v])
+    name = MODE_NAMES[mode] if 0 <= mode < len(MODE_NAMES) else f"MODE_{mode}"
+    values = {
+        "solve_ms": f"{record.solve_ms[k, v]:.3f}",
+        "slack_max": f"{record.slack_max[k, v]:.6g}",
+        "neighbour_age_s": f"{record.neighbour_age_s[k, v]:.3f}",
+    }
+    return msg.status(record.names[v], mode, "; ".join([name, *said]), values)

@@ -1,0 +1,146 @@
+"""Recordings read back: by rosbags, by mcap_ros2 (as Foxglove would), and Parquet to the same record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from mcap_ros2.reader import read_ros2_messages
+from rosbags.highlevel import AnyReader
+from shoal.errors import ShoalError
+from shoal.experiments.mcap_writer import write_mcap
+from shoal.experiments.metrics import summarise
+from shoal.experiments.outputs import read_summary, write_run
+from shoal.experiments.parquet import read_parquet
+from shoal.experiments.record import RunRecord
+from synthetic_runs import make_record
+
+RECORD = make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("out") / "run"
+    write_run(RECORD, summarise(RECORD), folder)
+    return folder
+
+
+def test_directory_is_complete_and_leaves_nothing_beside_it(run: Path) -> None:
+    assert {p.name for p in run.iterdir()} == {"recording", "summary.json", "timeseries.parquet", "plans.parquet"}
+    assert {p.name for p in (run / "recording").iterdir()} == {"recording.mcap", "metadata.yaml"}
+    assert [p.name for p in run.parent.iterdir()] == ["run"]
+
+
+def test_topics_and_types(run: Path) -> None:
+    expected = {"/fleet/reference": "geometry_msgs/msg/PoseStamped", "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
+                "/tf": "tf2_msgs/msg/TFMessage", "/fleet/distance_m/bluerov2/bluerov3": "std_msgs/msg/Float64"}  # fmt: skip
+    for name, other in (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")):
+        expected[f"/{name}/odometry"] = expected[f"/{name}/ground_truth"] = "nav_msgs/msg/Odometry"
+        expected[f"/{name}/plan"] = "nav_msgs/msg/Path"
+        expected[f"/{name}/fov_deg/{other}"] = "std_msgs/msg/Float64"
+        for i in range(1, 9):
+            expected[f"/model/{name}/joint/thruster{i}_joint/cmd_thrust"] = "std_msgs/msg/Float64"
+    with AnyReader([run / "recording"]) as reader:
+        assert {c.topic: c.msgtype for c in reader.connections} == expected
+        counts = {c.topic: c.msgcount for c in reader.connections}
+    assert counts["/bluerov2/odometry"] == counts["/fleet/reference"] == len(RECORD.times_s)
+    assert counts["/bluerov2/plan"] == len(RECORD.plan_times_s)
+
+
+def test_metadata_is_what_ros2_bag_reads(run: Path) -> None:
+    info = yaml.safe_load((run / "recording" / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    assert info["storage_identifier"] == "mcap"
+    assert info["relative_file_paths"] == ["recording.mcap"]
+    assert info["duration"]["nanoseconds"] == 5_000_000_000
+    assert info["compression_mode"] == ""  # chunks are compressed inside the MCAP file, rosbag2 need not know
+
+
+def test_values_with_rosbags(run: Path) -> None:
+    """Position, attitude and twist arrive in ENU/FLU."""
+    k = 17
+    with AnyReader([run / "recording"]) as reader:
+        wanted = [c for c in reader.connections if c.topic in ("/bluerov3/ground_truth", "/bluerov3/odometry")]
+        found = {}
+        for connection, stamp, raw in reader.messages(wanted):
+            if stamp == round(RECORD.times_s[k] * 1e9):
+                found[connection.topic] = reader.deserialize(raw, connection.msgtype)
+    truth = found["/bluerov3/ground_truth"]
+    n, e, d = RECORD.states[k, 1, 0:3]
+    p = truth.pose.pose.position
+    assert (p.x, p.y, p.z) == pytest.approx((e, n, -d))
+    assert truth.header.frame_id == "map" and truth.child_frame_id == "bluerov3/base_link"
+    q = truth.pose.pose.orientation  # heading south: forward is -y in ENU, a yaw of -90 degrees
+    assert 2 * np.degrees(np.arctan2(q.z, q.w)) % 360 == pytest.approx(270.0)
+    measured = found["/bluerov3/odometry"].twist.twist
+    u, v, w = RECORD.odometry[k, 1, 7:10]
+    assert (measured.linear.x, measured.linear.y, measured.linear.z) == pytest.approx((u, -v, -w))
+
+
+def test_values_with_mcap_ros2(run: Path) -> None:
+    seen: dict[str, list[object]] = {}
+    for item in read_ros2_messages(run / "recording" / "recording.mcap"):
+        seen.setdefault(item.channel.topic, []).append(item.ros_msg)
+    assert [m.data for m in seen["/model/bluerov2/joint/thruster8_joint/cmd_thrust"]] == [7.0] * len(RECORD.times_s)  # type: ignore[attr-defined]
+    plan = seen["/bluerov2/plan"][3]
+    assert len(plan.poses) == len(RECORD.plan_dt_s)  # type: ignore[attr-defined]
+    assert plan.poses[0].pose.position.y == pytest.approx(RECORD.plans_m[3, 0, 0, 0])  # type: ignore[attr-defined]
+    said = " ".join(s.message for m in seen["/diagnostics"] for s in m.status)  # type: ignore[attr-defined]
+    assert "iteration limit" in said and "NMPC" in said
+
+
+def test_messages_are_in_order_of_time(run: Path) -> None:
+    stamps = [item.log_time_ns for item in read_ros2_messages(run / "recording" / "recording.mcap")]
+    assert stamps == sorted(stamps) and stamps[0] == 0
+
+
+def test_parquet_gives_the_record_back(run: Path) -> None:
+    back = read_parquet(run)
+    for field in fields(RunRecord):
+        before, after = getattr(RECORD, field.name), getattr(back, field.name)
+        if isinstance(before, np.ndarray):
+            np.testing.assert_array_equal(after, before, err_msg=field.name)
+        else:
+            assert after == before, field.name
+    assert summarise(back) == summarise(RECORD)
+
+
+def test_summary_json_has_the_promised_keys(run: Path) -> None:
+    data = json.loads((run / "summary.json").read_text())
+    assert {"fov_max_deg", "fov_failed", "distance_min_m", "distance_failed", "time_shift_s", "rmse_m", "solve_ms",
+            "fallbacks", "real_time_factor", "duration_s", "seed"} <= data.keys()  # fmt: skip
+    assert len(data["time_shift_s"]) == 3 and set(data["solve_ms"]) == {"median", "p99", "max"}
+    assert read_summary(run) == summarise(RECORD)
+
+
+def test_a_second_run_replaces_the_first_but_foreign_files_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    write_run(RECORD, summarise(RECORD), folder, recording=False)
+    again = make_record(duration_s=5.0, seed=5)
+    write_run(again, summarise(again), folder, recording=False)
+    assert read_summary(folder).seed == 5
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("precious")
+    with pytest.raises(ShoalError, match="holds other files; expected"):
+        write_run(RECORD, summarise(RECORD), tmp_path / "home")
+    assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.experiments.mcap_writer._health", lambda record: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_run(RECORD, summarise(RECORD), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ZeroDivisionError):
+        write_mcap(RECORD, tmp_path / "bag")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_is_no_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ShoalError, match=r"holds no timeseries\.parquet; expected a run directory"):
+        read_parquet(tmp_path)
+    with pytest.raises(ShoalError, match=r"holds no summary\.json"):
+        read_summary(tmp_path)
