@@ -9,129 +9,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from shoal.config import find_config, load_yaml
 from shoal.errors import ShoalError
+from shoal.vehicles.vehicle_file import HeaveDirection, VehicleFile
 
 Array = NDArray[np.float64]
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Quantity(_Frozen):
-    """A number, list or matrix with its unit and where it comes from."""
-
-    value: float | list[float] | list[list[float]]
-    unit: str
-    source: str = Field(min_length=3)
-
-
-def _quantity(unit: str, *shapes: tuple[int, ...], minimum: float | None = None, above: float | None = None) -> Any:
-    """A Quantity type that insists on a unit, on one of the shapes (() is a plain number) and on a range."""
-
-    def check(quantity: Quantity) -> Quantity:
-        if quantity.unit != unit:
-            raise ValueError(f"unit is '{quantity.unit}', expected '{unit}'")
-        wanted = " or ".join("a number" if not s else "×".join(map(str, s)) for s in shapes)
-        try:
-            array = np.asarray(quantity.value, dtype=float)
-        except ValueError:
-            raise ValueError(f"rows differ in length, expected {wanted}") from None
-        if array.shape not in shapes:
-            raise ValueError(f"shape is {array.shape}, expected {wanted}")
-        if above is not None and np.any(array <= above):
-            raise ValueError(f"expected every entry > {above}")
-        if minimum is not None and np.any(np.diag(array) < minimum if array.ndim == 2 else array < minimum):
-            raise ValueError(f"expected every (diagonal) entry ≥ {minimum}")
-        return quantity
-
-    return Annotated[Quantity, AfterValidator(check)]
-
-
-class ThrusterEntry(_Frozen):
-    """One thruster in the file: where it sits and where positive force points, in the body frame (FRD) from CO."""
-
-    name: str
-    position_m: tuple[float, float, float]
-    direction: tuple[float, float, float]
-    max_forward_N: float | None = Field(default=None, gt=0)
-    max_reverse_N: float | None = Field(default=None, gt=0)
-
-    @model_validator(mode="after")
-    def _has_direction(self) -> ThrusterEntry:
-        if np.linalg.norm(self.direction) < 1e-9:
-            raise ValueError(f"direction of thruster '{self.name}' is zero, expected a vector with a length")
-        return self
-
-
-class HeaveDirection(_Frozen):
-    """Heave coefficients for one direction of motion (hybrid_autopilot spec, S3)."""
-
-    added_mass: _quantity("kg", (), minimum=0)
-    linear_damping: _quantity("N s/m", (), minimum=0)
-    quadratic_damping: _quantity("N s^2/m^2", (), minimum=0)
-
-
-class ParameterSet(_Frozen):
-    """Everything that differs from one publication to the next. All coefficients are positive (dissipative, inertial)."""
-
-    source: str = Field(min_length=10)
-    mass: _quantity("kg", (), above=0)
-    weight: _quantity("N", (), minimum=0)
-    buoyancy: _quantity("N", (), minimum=0)
-    inertia: _quantity("kg m^2", (3,), (3, 3), minimum=0)
-    center_of_gravity: _quantity("m", (3,))
-    center_of_buoyancy: _quantity("m", (3,))
-    added_mass: _quantity("kg, kg m^2", (6,), (6, 6), minimum=0)
-    linear_damping: _quantity("N s/m, N m s", (6,), (6, 6), minimum=0)
-    quadratic_damping: _quantity("N s^2/m^2, N m s^2", (6,), (6, 6), minimum=0)
-    heave_dive: HeaveDirection | None = None
-    heave_rise: HeaveDirection | None = None
-    added_mass_coriolis: bool = True
-    max_forward_thrust: _quantity("N", (), above=0)
-    max_reverse_thrust: _quantity("N", (), above=0)
-    thruster_time_constant: _quantity("s", (), minimum=0)
-    thruster_dead_band: _quantity("N", (), minimum=0)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> ParameterSet:
-        inertia = square(self.inertia.value)
-        if not np.allclose(inertia, inertia.T, atol=1e-12):
-            raise ValueError(f"inertia = {self.inertia.value} is not symmetric, expected a symmetric 3×3 matrix")
-        if np.linalg.eigvalsh(inertia).min() <= 0:
-            raise ValueError(f"inertia = {self.inertia.value} is not positive definite, expected eigenvalues > 0")
-        if (self.heave_dive is None) != (self.heave_rise is None):
-            raise ValueError("only one of heave_dive and heave_rise is given, expected both or none")
-        return self
-
-
-class VehicleFile(_Frozen):
-    """The whole file."""
-
-    version: int = Field(ge=1, le=1)
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    description: str
-    size_m: tuple[float, float, float]  # length, width, height: for pictures and contact
-    default_set: str
-    thrusters: list[ThrusterEntry] = Field(min_length=1)
-    sets: dict[str, ParameterSet] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _default_exists(self) -> VehicleFile:
-        if self.default_set not in self.sets:
-            raise ValueError(f"default_set = '{self.default_set}' is unknown, expected one of {', '.join(self.sets)}")
-        names = [t.name for t in self.thrusters]
-        if len(set(names)) != len(names):
-            raise ValueError(f"thruster names {names} repeat, expected each once")
-        return self
 
 
 @dataclass(frozen=True)
@@ -195,10 +82,20 @@ class Vehicle:
         return -np.array([t.max_reverse_N for t in self.thrusters])
 
     def lost_axes(self) -> list[str]:
-        """Axes that no combination of thrusters can push alone (empty for a fully actuated vehicle)."""
-        matrix = self.thrust_matrix
-        reach = matrix @ np.linalg.pinv(matrix, rcond=1e-9)
-        return [axis for i, axis in enumerate(AXES) if abs(1.0 - reach[i, i]) > 1e-6]
+        """Axes without thrust, as many as the thrust matrix lacks in rank (none for a fully actuated vehicle).
+
+        Of the wrenches out of reach, the axis most in their direction is named: six vectored thrusters below the origin
+        lose pitch, though strictly what they cannot do is pitch without surge.
+        """
+        left, values, _ = np.linalg.svd(self.thrust_matrix)
+        rank = int(np.sum(values > 1e-9 * values[0]))
+        lost, out_of_reach = [], left[:, rank:] @ left[:, rank:].T
+        for _ in range(6 - rank):
+            worst = int(np.argmax(np.diag(out_of_reach)))
+            column = out_of_reach[:, worst]
+            out_of_reach = out_of_reach - np.outer(column, column) / column[worst]
+            lost.append(worst)
+        return [AXES[i] for i in sorted(lost)]
 
     def scaled(
         self, mass: float = 1.0, added_mass: float = 1.0, damping: float = 1.0, inertia: float = 1.0
@@ -221,12 +118,6 @@ class Vehicle:
         )
 
 
-def square(value: float | list[float] | list[list[float]]) -> Array:
-    """A diagonal given as a list, or a full matrix, as a matrix."""
-    array = np.asarray(value, dtype=float)
-    return np.diag(array) if array.ndim == 1 else array
-
-
 def load_vehicle(name_or_path: str | Path, parameter_set: str | None = None) -> Vehicle:
     """A vehicle type by name or file, with one of its parameter sets (the file's default if none is named)."""
     path = find_config("vehicles", name_or_path)
@@ -247,31 +138,34 @@ def load_vehicle(name_or_path: str | Path, parameter_set: str | None = None) -> 
 def build_vehicle(file: VehicleFile, set_name: str) -> Vehicle:
     """Merge the geometry with one parameter set."""
     s = file.sets[set_name]
+    forward, reverse = (
+        np.broadcast_to(q.array, len(file.thrusters)).tolist() for q in (s.max_forward_thrust, s.max_reverse_thrust)
+    )
     thrusters = tuple(
         Thruster(
             name=t.name,
             position_m=np.array(t.position_m),
             direction=np.array(t.direction) / np.linalg.norm(t.direction),
-            max_forward_N=t.max_forward_N or float(s.max_forward_thrust.value),
-            max_reverse_N=t.max_reverse_N or float(s.max_reverse_thrust.value),
-            time_constant_s=float(s.thruster_time_constant.value),
-            dead_band_N=float(s.thruster_dead_band.value),
+            max_forward_N=t.max_forward_N or forward[i],
+            max_reverse_N=t.max_reverse_N or reverse[i],
+            time_constant_s=s.thruster_time_constant.number,
+            dead_band_N=s.thruster_dead_band.number,
         )
-        for t in file.thrusters
+        for i, t in enumerate(file.thrusters)
     )
     return Vehicle(
         name=file.name,
         parameter_set=set_name,
         size_m=file.size_m,
-        mass_kg=float(s.mass.value),
-        weight_N=float(s.weight.value),
-        buoyancy_N=float(s.buoyancy.value),
-        inertia_kgm2=square(s.inertia.value),
-        cg_m=np.array(s.center_of_gravity.value, dtype=float),
-        cb_m=np.array(s.center_of_buoyancy.value, dtype=float),
-        added_mass=square(s.added_mass.value),
-        linear_damping=square(s.linear_damping.value),
-        quadratic_damping=square(s.quadratic_damping.value),
+        mass_kg=s.mass.number,
+        weight_N=s.weight.number,
+        buoyancy_N=s.buoyancy.number,
+        inertia_kgm2=s.inertia.matrix,
+        cg_m=s.center_of_gravity.array,
+        cb_m=s.center_of_buoyancy.array,
+        added_mass=s.added_mass.matrix,
+        linear_damping=s.linear_damping.matrix,
+        quadratic_damping=s.quadratic_damping.matrix,
         heave_dive=_heave(s.heave_dive),
         heave_rise=_heave(s.heave_rise),
         added_mass_coriolis=s.added_mass_coriolis,
@@ -282,6 +176,4 @@ def build_vehicle(file: VehicleFile, set_name: str) -> Vehicle:
 def _heave(entry: HeaveDirection | None) -> Heave | None:
     if entry is None:
         return None
-    return Heave(
-        float(entry.added_mass.value), float(entry.linear_damping.value), float(entry.quadratic_damping.value)
-    )
+    return Heave(entry.added_mass.number, entry.linear_damping.number, entry.quadratic_damping.number)

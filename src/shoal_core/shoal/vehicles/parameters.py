@@ -55,7 +55,7 @@ def mass_matrix(vehicle: Vehicle, heave: Heave | None = None) -> Array:
     added = vehicle.added_mass.copy()
     if heave is not None:
         added[2, 2] = heave.added_mass_kg
-    return rigid_body_mass(vehicle) + added
+    return np.asarray(rigid_body_mass(vehicle) + added)
 
 
 def rigid_body_mass(vehicle: Vehicle) -> Array:
