@@ -1,0 +1,47 @@
+# make setup | run | test | bench | lint | format | clean        (PYTHON=python3.12 chooses another Python)
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.shoal-setup
+
+# A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
+unexport PYTHONPATH PYTHONHOME LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+.PHONY: help setup run test bench lint format system clean distclean
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP)  ## .venv with pinned dependencies, ROS 2 wheels and all packages of src/, editable
+
+$(STAMP): requirements.txt tools/setup.sh $(wildcard src/*/setup.py src/*/setup.cfg)
+	@PYTHON='$(PYTHON)' tools/setup.sh
+	@touch $@
+
+run: setup  ## the demonstration
+	@$(BIN)/shoal demo
+
+test: setup  ## all tests
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+bench: setup  ## all benchmarks
+	@$(BIN)/python -m shoal.cli bench all
+
+lint: setup  ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: setup  ## put the code into ruff's form
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+system:  ## Debian packages that a window needs (as root)
+	@tools/setup.sh system
+
+clean:  ## remove what was built; .venv stays
+	@rm -rf build install log .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*/build
+	@find src tests launch -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## clean, and .venv too
+	@rm -rf .venv src/*/*.egg-info

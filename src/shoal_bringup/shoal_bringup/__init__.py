@@ -1,0 +1,1 @@
+"""Launch files, configuration, worlds and models of Shoal, installed as shared files."""

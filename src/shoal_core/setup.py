@@ -1,0 +1,37 @@
+from setuptools import find_packages, setup
+
+name = "shoal_core"
+
+setup(
+    name=name,
+    version="0.1.0",
+    description="Vehicles, control, guidance, simulation and experiments for fleets of underwater robots, without ROS",
+    license="Apache-2.0",
+    packages=find_packages(exclude=["test", "test.*"]),
+    package_data={"": ["py.typed", "*.c", "*.h", "*.j2", "*.html", "*.css", "*.yaml"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
+        (f"share/{name}", ["package.xml"]),
+    ],
+    install_requires=[
+        "casadi",
+        "dask",
+        "distributed",
+        "jinja2",
+        "matplotlib",
+        "mcap",
+        "numpy",
+        "pandas",
+        "plotly",
+        "pyarrow",
+        "pydantic>=2",
+        "pyyaml",
+        "rich",
+        "rosbags",
+        "scipy",
+        "typer",
+    ],
+    python_requires=">=3.10",
+    zip_safe=False,
+    entry_points={"console_scripts": ["shoal = shoal.cli:main"]},
+)

@@ -1,0 +1,1 @@
+"""Gazebo: bridge configuration rendered per vehicle, and spawning."""

@@ -1,0 +1,1 @@
+"""Setpoint node: where the fleet shall be, ahead of time."""

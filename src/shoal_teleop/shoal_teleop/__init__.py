@@ -1,0 +1,1 @@
+"""Joystick bridge: from a game controller to fleet commands."""

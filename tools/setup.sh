@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Makes .venv and installs everything into it. Called by make; safe to stop at any moment and to run again.
+#   tools/setup.sh          the environment
+#   tools/setup.sh system   only the Debian packages that Qt needs (root)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+venv_python=.venv/bin/python
+qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-0"
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+can_apt() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+install_debian() {
+    say "installing Debian packages: $*"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >/dev/null
+}
+
+check_python() {
+    command -v "$python" >/dev/null || fail "'$python' was not found; install Python 3.10 or newer, or name one: make setup PYTHON=python3.12"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        fail "Python 3.10 or newer is needed, '$python' is $("$python" -V 2>&1); name another one: make setup PYTHON=python3.12"
+    "$python" -c 'import venv, ensurepip' 2>/dev/null && return
+    can_apt || fail "'$python' cannot make virtual environments; on Debian and Ubuntu install the package python3-venv"
+    install_debian python3-venv
+}
+
+make_venv() {
+    # --clear only where no working pip is, which is what an interrupted run leaves behind.
+    "$venv_python" -m pip --version >/dev/null 2>&1 && return
+    say "making .venv with $("$python" -V)"
+    "$python" -m venv --clear .venv
+}
+
+install_python() {
+    local editable=() folder
+    for folder in src/*/setup.py; do editable+=(-e "${folder%/setup.py}"); done
+    say "installing pinned dependencies (the first time takes a minute or two)"
+    pip install setuptools=="$(pinned setuptools)" wheel=="$(pinned wheel)"
+    # The lock is complete, so nothing has to be resolved: --no-deps.
+    pip install --no-deps --no-build-isolation -r requirements.txt
+    say "installing the packages of src/"
+    PYTHONWARNINGS=ignore pip install --no-deps --no-build-isolation "${editable[@]}"
+}
+pip() { "$venv_python" -m pip --disable-pip-version-check --quiet "$@"; }
+pinned() { sed -n "s/^$1==\([^ ]*\).*/\1/p" requirements.txt; }
+
+qt_works() {
+    QT_QPA_PLATFORM=offscreen "$venv_python" -c 'from PySide6.QtWidgets import QApplication; QApplication([])' >/dev/null 2>&1
+}
+
+check_qt() {
+    qt_works && return
+    if can_apt; then
+        # shellcheck disable=SC2086  # a list on purpose
+        install_debian $qt_packages || true
+        qt_works && return
+    fi
+    say "windows will not open: Qt lacks system libraries; as root: apt-get install $qt_packages"
+}
+
+check_compiler() {
+    command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+        say "no C compiler found: models run in CasADi's own virtual machine, which is slower; install gcc to compile them"
+}
+
+check_ros() {
+    "$venv_python" -c 'import rclpy' 2>/dev/null ||
+        say "no ROS 2 here: its wheels exist for x86-64 Linux only; simulation and experiments work, nodes need a ROS 2 Jazzy of the system"
+}
+
+if [ "${1:-}" = system ]; then
+    can_apt || fail "needs root and apt-get: apt-get install $qt_packages"
+    # shellcheck disable=SC2086
+    install_debian $qt_packages
+    exit
+fi
+check_python
+make_venv
+install_python
+check_qt
+check_compiler
+check_ros
+say "done: .venv/bin/shoal --help"
