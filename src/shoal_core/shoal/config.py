@@ -15,7 +15,7 @@ from shoal.errors import ShoalError
 
 Model = TypeVar("Model", bound=BaseModel)
 
-KINDS = ("vehicles", "fleets", "conditions", "campaigns", "joysticks")
+KINDS = ("vehicles", "fleets", "conditions", "campaigns", "joysticks", "paths")
 
 
 def config_roots() -> Iterator[Path]:

@@ -8,12 +8,10 @@ formation. A vehicle that faces the middle of a regular ring of V sees the one `
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
 
 from shoal.errors import ShoalError
 
-TopologyKind = Literal["all", "ring", "chain", "star", "none"]
-KINDS: tuple[str, ...] = get_args(TopologyKind)
+KINDS = ("all", "ring", "chain", "star", "none")
 Pairs = tuple[tuple[str, str], ...]
 
 

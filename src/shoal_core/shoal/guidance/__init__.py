@@ -1,0 +1,1 @@
+"""Paths, formations and setpoint previews."""
