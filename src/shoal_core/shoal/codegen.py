@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -50,11 +50,11 @@ def _machine() -> str:
 
 
 def build_shared(name: str, key: str, write_sources: Any, flags: Sequence[str] = FLAGS) -> Path | None:
-    """The cached shared object for `key`; made by `write_sources(folder) -> [C files]` if missing. None: no compiler."""
+    """The cached library for `key`; made by `write_sources(folder) -> [C files]` if missing. None: no compiler."""
     path = compiler()
     if path is None:
         return None
-    digest = hashlib.sha256("\0".join([key, *flags, _machine(), ca.__version__]).encode()).hexdigest()[:24]
+    digest = hashlib.sha256("\0".join([key, *flags, _machine(), ca.CasadiMeta.version()]).encode()).hexdigest()[:24]
     folder = cache_directory()
     target = folder / f"{name}_{digest}.so"
     if target.is_file():
@@ -99,8 +99,9 @@ class Buffered:
         self.function = function
         self.inputs: list[NDArray[np.float64]] = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
         self.outputs: list[NDArray[np.float64]] = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
-        self._buffer, self.call = function.buffer()
+        buffer, self.call = function.buffer()
+        self._buffer = cast(Any, buffer)  # its stubs want a size that a memoryview brings along
         for i, array in enumerate(self.inputs):
-            self._buffer.set_arg(i, memoryview(array))
+            self._buffer.set_arg(i, array.data)
         for i, array in enumerate(self.outputs):
-            self._buffer.set_res(i, memoryview(array))
+            self._buffer.set_res(i, array.data)

@@ -31,9 +31,7 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
     factors = 1.0 + settings.perturbation * rng.uniform(-1.0, 1.0, 22)
     lag_s = rng.uniform(*settings.thruster_lag_s)
     gain = 1.0 + settings.thruster_gain_spread * rng.uniform(-1.0, 1.0, count)
-    thrusters = tuple(
-        replace(t, time_constant_s=lag_s, dead_band_N=settings.dead_band_N) for t in scaled.thrusters
-    )
+    thrusters = tuple(replace(t, time_constant_s=lag_s, dead_band_N=settings.dead_band_N) for t in scaled.thrusters)
     return PlantVehicle(replace(_with_factors(scaled, factors), thrusters=thrusters), gain)
 
 

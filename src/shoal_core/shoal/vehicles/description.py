@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.config import find_config, load_yaml
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, ShoalWarning
 from shoal.vehicles.vehicle_file import HeaveDirection, VehicleFile
 
 Array = NDArray[np.float64]
@@ -97,9 +97,7 @@ class Vehicle:
             lost.append(worst)
         return [AXES[i] for i in sorted(lost)]
 
-    def scaled(
-        self, mass: float = 1.0, added_mass: float = 1.0, damping: float = 1.0, inertia: float = 1.0
-    ) -> Vehicle:
+    def scaled(self, mass: float = 1.0, added_mass: float = 1.0, damping: float = 1.0, inertia: float = 1.0) -> Vehicle:
         """The same vehicle with scaled coefficients; weight goes with the mass, buoyancy stays (it is the hull's)."""
 
         def heave(h: Heave | None) -> Heave | None:
@@ -130,6 +128,7 @@ def load_vehicle(name_or_path: str | Path, parameter_set: str | None = None) -> 
         warnings.warn(
             f"{path}: thrusters: thrust matrix has rank {np.linalg.matrix_rank(vehicle.thrust_matrix)} < 6: "
             f"no thrust along {', '.join(lost)}; expected rank 6 for a fully actuated vehicle",
+            ShoalWarning,
             stacklevel=2,
         )
     return vehicle

@@ -65,9 +65,7 @@ def coriolis_of_matrix(m: SX, nu: SX) -> SX:
 def coriolis_without_linear_velocity(p: dict[str, SX], nu: SX) -> SX:
     """C_RB that depends on ω alone (4.52): the form that stays right with relative velocities."""
     m, lever, w = p["mass"], skew(p["cg"]), skew(nu[3:6])
-    return ca.blockcat(
-        [[m * w, -m * w @ lever], [m * lever @ w, -skew(inertia_matrix(p) @ nu[3:6])]]
-    )
+    return ca.blockcat([[m * w, -m * w @ lever], [m * lever @ w, -skew(inertia_matrix(p) @ nu[3:6])]])
 
 
 def inertia_matrix(p: dict[str, SX]) -> SX:
@@ -154,9 +152,7 @@ class Dynamics:
     def euler_ode(self, p: dict[str, SX], x: SX, tau: SX, current_ned: SX) -> SX:
         """ẋ of the 12-state."""
         r_bn, nu = rotation_euler(x[3:6]), x[6:12]
-        return ca.vertcat(
-            r_bn @ nu[0:3], euler_rate(x[3:6], nu[3:6]), self.acceleration(p, r_bn, nu, tau, current_ned)
-        )
+        return ca.vertcat(r_bn @ nu[0:3], euler_rate(x[3:6], nu[3:6]), self.acceleration(p, r_bn, nu, tau, current_ned))
 
 
 def rk4(ode: Callable[[SX], SX], x: SX, dt: SX | float) -> SX:

@@ -1,0 +1,48 @@
+"""What `shoal check` does with each kind of file: load it all the way, and say in a few words what is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def vehicle(path: Path) -> str:
+    """Every parameter set is built, not only the default one."""
+    from shoal.config import load_yaml
+    from shoal.vehicles.description import load_vehicle
+    from shoal.vehicles.vehicle_file import VehicleFile
+
+    file = load_yaml(path, VehicleFile)
+    for name in file.sets:
+        load_vehicle(path, name)
+    return f"vehicle {file.name}, {len(file.thrusters)} thrusters, sets {', '.join(file.sets)}"
+
+
+def fleet(path: Path) -> str:
+    """Vehicle types and sets included."""
+    from shoal.vehicles.fleet_file import load_fleet
+
+    loaded = load_fleet(path)
+    return f"fleet {loaded.name}, {len(loaded.vehicles)} vehicle{'s' * (len(loaded.vehicles) > 1)}"
+
+
+def condition(path: Path) -> str:
+    """A condition."""
+    from shoal.experiments.condition import load_condition
+
+    loaded = load_condition(path)
+    return f"condition {loaded.name}, {loaded.content_hash()}"
+
+
+def campaign(path: Path) -> str:
+    """With every condition and fleet that it names."""
+    from shoal.experiments.campaign_file import campaign_jobs, load_campaign
+
+    loaded = load_campaign(path)
+    return f"campaign {loaded.name}, {len(campaign_jobs(loaded, path))} runs"
+
+
+def path(path: Path) -> str:
+    """The splines are made, so that motion limits are checked as well."""
+    from shoal.guidance.path_file import load_path
+
+    return f"path of {load_path(path).duration_s:.0f} s"

@@ -1,0 +1,90 @@
+"""`shoal check FILE…`: is this configuration file right, and if not, what is wrong with it?"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from shoal.errors import ShoalError
+
+_CONDITION_KEYS = (
+    *("plant", "controller_model", "link", "sensors", "environment", "start", "formation", "stopped"),
+    "control_delay_periods",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file, named like its folder."""
+
+    keys: tuple[str, ...]  # that give it away
+    checker: str | None  # "module:function", path -> a few words on what is in the file; None: nothing reads it yet
+    any_key: bool = False  # one of the keys is enough
+
+
+KINDS = {
+    "vehicles": Kind(("thrusters", "sets"), "shoal.commands._checkers:vehicle"),
+    "fleets": Kind(("vehicles",), "shoal.commands._checkers:fleet"),
+    "campaigns": Kind(("paths", "cells"), "shoal.commands._checkers:campaign", any_key=True),
+    "conditions": Kind(_CONDITION_KEYS, "shoal.commands._checkers:condition", any_key=True),
+    "paths": Kind(("waypoints",), "shoal.commands._checkers:path"),
+    "joysticks": Kind(("axes",), None),
+}
+
+
+def kind_of(path: Path, data: dict[str, Any]) -> str:
+    """By folder, else by content."""
+    if path.resolve().parent.name in KINDS:
+        return path.resolve().parent.name
+    for name, kind in KINDS.items():
+        if (any if kind.any_key else all)(key in data for key in kind.keys):
+            return name
+    raise ShoalError(
+        f"{path}: top level = {sorted(data)[:6]}: cannot tell what kind of file this is; expected one of "
+        f"{', '.join(KINDS)}, in a folder of that name or with its keys"
+    )
+
+
+def check_file(path: Path) -> str:
+    """One line on what the file holds, or a ShoalError."""
+    from shoal.config import read_yaml
+
+    if path.is_dir():
+        raise ShoalError(f"{path}: is a folder; expected a YAML file")
+    kind = kind_of(path, read_yaml(path))
+    checker = KINDS[kind].checker
+    if checker is None:
+        raise ShoalError(f"{path}: is of kind '{kind}', which nothing in this installation reads")
+    module, function = checker.split(":")
+    return str(getattr(importlib.import_module(module), function)(path))
+
+
+def check(
+    files: list[Path] = typer.Argument(None, help="YAML files of any kind; all that ship with Shoal if none is given."),
+) -> None:
+    """Check configuration files of any kind; exit code 2 if one is wrong."""
+    from shoal.config import find_config, list_configs
+    from shoal.console import out, tell_error
+
+    chosen = files or [find_config(kind, name) for kind in KINDS for name in list_configs(kind)]
+    wrong = 0
+    for path in chosen:
+        try:
+            found = check_file(path)
+        except ShoalError as error:
+            wrong += 1
+            tell_error(str(error))
+        else:
+            out().print(f"[green]ok[/]     {path}  [dim]{found}[/]", highlight=False, soft_wrap=True)
+    if wrong:
+        tell_error(f"{wrong} of {len(chosen)} file{'s' * (len(chosen) > 1)} wrong")
+        raise typer.Exit(2)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(check)
