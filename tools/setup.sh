@@ -38,9 +38,10 @@ install_python() {
     local editable=() folder
     for folder in src/*/setup.py; do editable+=(-e "${folder%/setup.py}"); done
     say "installing pinned dependencies (the first time takes a minute or two)"
-    pip install setuptools=="$(pinned setuptools)" wheel=="$(pinned wheel)"
-    # The lock is complete, so nothing has to be resolved: --no-deps.
-    pip install --no-deps --no-build-isolation -r requirements.txt
+    # An older pip installs packages that have only a setup.py in the legacy way, with scripts in the wrong place.
+    pip install pip=="$(pinned pip)" setuptools=="$(pinned setuptools)" wheel=="$(pinned wheel)"
+    # The lock is complete (--no-deps), and bytecode of what is never imported is wasted time (--no-compile).
+    pip install --no-deps --no-build-isolation --no-compile -r requirements.txt
     say "installing the packages of src/"
     PYTHONWARNINGS=ignore pip install --no-deps --no-build-isolation "${editable[@]}"
 }
