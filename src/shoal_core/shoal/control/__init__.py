@@ -1,0 +1,1 @@
+"""The model predictive controller, its solver back ends and its fallbacks."""

@@ -1,0 +1,190 @@
+"""The optimal control problem, stage by stage, as symbolic functions that every back end shares.
+
+Cost per stage: ½ Σ w r² over the residuals below (spec section 3; weights are twice the printed K, as K e² = ½ (2K) e²).
+Rows per stage and neighbour: distance and cosine of the sight angle, each against a soft and a hard bound.
+Weights, limits, model coefficients, references and neighbours are parameters: one compiled solver serves them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from shoal.vehicles.dynamics import Dynamics, rk4, rotation
+from shoal.vehicles.parameters import Structure
+
+SX = ca.SX
+NX = 13
+NE = 12  # the state's error, with three numbers for attitude
+NORM_GAIN = 2.0  # pulls the predicted quaternion back to unit length
+EPSILON_M2 = 1e-6  # keeps the distance differentiable where two points coincide
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """Symbolic functions for a vehicle structure and a number of neighbour places."""
+
+    structure: Structure
+    neighbours: int  # K, places for neighbours; unused ones are parked far away
+
+    @property
+    def nu(self) -> int:
+        """Inputs: one force per thruster."""
+        return self.structure.thruster_count
+
+    @cached_property
+    def global_sizes(self) -> dict[str, int]:
+        """Blocks of the parameter vector that holds for the whole horizon."""
+        return {
+            "theta": self.structure.length,
+            "current": 3,
+            "wrench": 6,
+            "position": 3,
+            "ring_root": 1,
+            "ring_quartic": 1,
+            "ring_radius": 1,
+            "attitude": 1,
+            "attitude_quartic": 1,
+            "velocity": 3,
+            "rate": 3,
+            "cos_soft": 1,
+            "cos_hard": 1,
+            "sight": self.neighbours,  # 1: must be seen
+            "terminal": NE * NE,
+        }
+
+    @cached_property
+    def stage_sizes(self) -> dict[str, int]:
+        """Blocks of the parameter vector of one stage."""
+        k = self.neighbours
+        return {"position": 3, "velocity": 3, "quaternion": 4, "others": 3 * k, "soft_m": k, "hard_m": k}
+
+    def dynamics(self) -> ca.Function:
+        """(x, u, dt, globals) → (next x, A, B)."""
+        x, u, dt = SX.sym("x", NX), SX.sym("u", self.nu), SX.sym("dt")
+        g = SX.sym("g", sum(self.global_sizes.values()))
+        x_next = self.step(x, u, dt, split(g, self.global_sizes))
+        jac = ca.densify(ca.jacobian(x_next, ca.vertcat(x, u)))
+        return ca.Function("stage_dynamics", [x, u, dt, g], [x_next, jac[:, :NX], jac[:, NX:]])
+
+    def ode_jacobians(self) -> ca.Function:
+        """(x, u, globals) → (ẋ, ∂ẋ/∂x, ∂ẋ/∂u), dense: what the compiled kernel integrates."""
+        x, u = SX.sym("x", NX), SX.sym("u", self.nu)
+        g = SX.sym("g", sum(self.global_sizes.values()))
+        x_dot = self.ode(x, u, split(g, self.global_sizes))
+        parts = [x_dot, ca.jacobian(x_dot, x), ca.jacobian(x_dot, u)]
+        return ca.Function("stage_ode", [x, u, g], [ca.densify(part) for part in parts])
+
+    def ode(self, x: SX, u: SX, g: dict[str, SX]) -> SX:
+        """The quaternion model with the estimated current and wrench."""
+        model = Dynamics(self.structure)
+        p = self.structure.split(g["theta"])
+        return model.quaternion_ode(p, x, model.wrench(p, u) + g["wrench"], g["current"], NORM_GAIN)
+
+    def step(self, x: SX, u: SX, dt: SX, g: dict[str, SX]) -> SX:
+        """One RK4 step."""
+        return rk4(lambda y: self.ode(y, u, g), x, dt)
+
+    def cost(self) -> ca.Function:
+        """(x, stage, globals) → (Gauss–Newton H, gradient, row values, row gradients by p and q, soft − hard, cost)."""
+        x, s, g = self._symbols()
+        gp, sp = split(g, self.global_sizes), split(s, self.stage_sizes)
+        r, w = self.residuals(x, sp, gp)
+        value, gap = self.rows(x, sp, gp)
+        row_jac = ca.densify(ca.jacobian(value, x[0:7]))
+        h, grad = gauss_newton(r, w, x)
+        cost = ca.dot(w, r * r) / 2
+        return ca.Function("stage_cost", [x, s, g], [h, grad, value, row_jac.T, gap, cost])
+
+    def terminal(self) -> ca.Function:
+        """(x, stage, globals) → (H, gradient, cost) of ½ eᵀ P e with P from the linearised problem."""
+        x, s, g = self._symbols()
+        gp, sp = split(g, self.global_sizes), split(s, self.stage_sizes)
+        e = self.error(x, sp)
+        p = ca.reshape(gp["terminal"], NE, NE)
+        jac = ca.jacobian(e, x)
+        return ca.Function(
+            "stage_terminal",
+            [x, s, g],
+            [ca.densify(jac.T @ p @ jac), ca.densify(jac.T @ (p @ e)), ca.dot(e, p @ e) / 2],
+        )
+
+    def error(self, x: SX, s: dict[str, SX]) -> SX:
+        """12 numbers: position, attitude, velocity and rate errors in the wanted body frame."""
+        r_ref = rotation(s["quaternion"])
+        position = r_ref.T @ (x[0:3] - s["position"])
+        attitude = 2 * error_quaternion(s["quaternion"], x[3:7])[1:4]
+        velocity = x[7:10] - rotation(x[3:7]).T @ s["velocity"]
+        return ca.vertcat(position, attitude, velocity, x[10:13])
+
+    def residuals(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> tuple[SX, SX]:
+        """Residuals and their weights."""
+        delta = x[0:3] - s["position"]
+        flat = ca.sumsqr(delta[0:2])
+        ring_root = ca.sqrt(flat + EPSILON_M2) - g["ring_radius"]  # the form the thesis wanted
+        ring_quartic = flat - g["ring_radius"] ** 2  # the form it ran
+        q_error = error_quaternion(s["quaternion"], x[3:7])
+        velocity = x[7:10] - rotation(x[3:7]).T @ s["velocity"]
+        r = ca.vertcat(delta, ring_root, ring_quartic, q_error[1:4], 1 - q_error[0] ** 2, velocity, x[10:13])
+        attitude = ca.repmat(g["attitude"], 3, 1)  # ‖ε̃‖² = 1 − (q·q_d)²
+        w = ca.vertcat(
+            g["position"], g["ring_root"], g["ring_quartic"], attitude, g["attitude_quartic"], g["velocity"], g["rate"]
+        )
+        return r, w
+
+    def rows(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> tuple[SX, SX]:
+        """Row values above the soft bound (≥ 0 wanted) and how far below it the hard bound lies."""
+        values, gaps = [], []
+        bow = rotation(x[3:7])[:, 0]
+        for j in range(self.neighbours):
+            away = s["others"][3 * j : 3 * j + 3] - x[0:3]
+            distance = ca.sqrt(ca.sumsqr(away) + EPSILON_M2)
+            cosine = ca.dot(bow, away) / distance
+            seen = g["sight"][j]
+            values += [distance - s["soft_m"][j], seen * (cosine - g["cos_soft"]) + (1 - seen)]
+            gaps += [s["soft_m"][j] - s["hard_m"][j], seen * (g["cos_soft"] - g["cos_hard"])]
+        return ca.densify(ca.vertcat(*values)), ca.densify(ca.vertcat(*gaps))
+
+    def _symbols(self) -> tuple[SX, SX, SX]:
+        return (
+            SX.sym("x", NX),
+            SX.sym("s", sum(self.stage_sizes.values())),
+            SX.sym("g", sum(self.global_sizes.values())),
+        )
+
+
+def error_quaternion(q_ref: SX, q: SX) -> SX:
+    """q̃ = q_ref* ⊗ q."""
+    eta, eps = q_ref[0], q_ref[1:4]
+    return ca.vertcat(
+        eta * q[0] + ca.dot(eps, q[1:4]), eta * q[1:4] - q[0] * eps - ca.cross(eps, q[1:4])
+    )
+
+
+def gauss_newton(r: SX, w: SX, x: SX) -> tuple[SX, SX]:
+    """H = Jᵀ W J and gradient Jᵀ W r, dense."""
+    jac = ca.jacobian(r, x)
+    weighted = ca.diag(w) @ jac
+    return ca.densify(jac.T @ weighted), ca.densify(weighted.T @ r)
+
+
+def split(vector: SX, sizes: dict[str, int]) -> dict[str, SX]:
+    """Blocks of a vector by name."""
+    blocks, start = {}, 0
+    for name, size in sizes.items():
+        blocks[name] = vector[start : start + size]
+        start += size
+    return blocks
+
+
+def offsets(sizes: dict[str, int]) -> dict[str, slice]:
+    """Where each block lies."""
+    places, start = {}, 0
+    for name, size in sizes.items():
+        places[name] = slice(start, start + size)
+        start += size
+    return places
+
+

@@ -1,0 +1,96 @@
+"""The compiled real-time iteration: CasADi's generated derivatives and our structured QP solver in one shared object."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codegen import build_shared
+from shoal.control.formulation import Formulation
+from shoal.control.problem import Problem
+
+SOURCE = Path(__file__).with_name("rti_kernel.c")
+FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fassociative-math", "-fno-signed-zeros")
+
+
+@dataclass(frozen=True)
+class KernelLibrary:
+    """The loaded code and the work space it asks for."""
+
+    step: ctypes._CFuncPtr  # type: ignore[name-defined]
+    stage_bytes: int
+    iw_size: int
+    w_size: int
+
+
+@lru_cache(maxsize=16)
+def load_kernel(formulation: Formulation) -> KernelLibrary | None:
+    """Compile (or find in the cache) and load; None where there is no compiler."""
+    functions = [formulation.ode_jacobians(), formulation.cost(), formulation.terminal()]
+    source = SOURCE.read_text()
+    defines = {
+        "NU": formulation.nu,
+        "NROW": 2 * formulation.neighbours,
+        "NS": sum(formulation.stage_sizes.values()),
+        "NG": sum(formulation.global_sizes.values()),
+    }
+    flags = [*FLAGS, "-fPIC", "-shared", *(f"-D{k}={v}" for k, v in defines.items())]
+
+    def write(folder: Path) -> list[Path]:
+        generator = ca.CodeGenerator("stages.c")
+        for function in functions:
+            generator.add(function)
+        generator.generate(str(folder) + os.sep)
+        (folder / "kernel.c").write_text(source)
+        return [folder / "stages.c", folder / "kernel.c"]
+
+    key = source + "".join(f.serialize() for f in functions)
+    target = build_shared("rti_kernel", key, write, flags)
+    if target is None:
+        return None
+    library = ctypes.CDLL(str(target))
+    return KernelLibrary(
+        library.rti_step,
+        library.stage_bytes(),
+        max(f.sz_iw() for f in functions) + 1,
+        max(f.sz_w() for f in functions) + 1,
+    )
+
+
+class Kernel:
+    """The compiled back end: one C call per iteration on the problem's own arrays."""
+
+    name = "kernel"
+
+    def __init__(self, problem: Problem) -> None:
+        library = load_kernel(problem.formulation)
+        if library is None:
+            raise RuntimeError("no C compiler: the compiled back end is not to be had")
+        count = len(problem.steps_s)
+        p = problem
+        self._keep = (
+            problem,
+            np.zeros(library.stage_bytes * (count + 1) // 8 + 8),
+            np.zeros(library.iw_size, dtype=np.int64),
+            np.zeros(library.w_size),
+        )
+        self._step = library.step
+        arrays = [p.x, p.u, p.steps_s, p.stages, p.globals, p.weights, p.limits, p.penalties, p.max_step]
+        self._head = [ctypes.c_int(count), *map(_pointer, arrays)]
+        self._tail = [*map(_pointer, self._keep[1:]), _pointer(p.report)]
+
+    def iterate(self, max_iterations: int, tolerance: float) -> int:
+        """One real-time iteration; 0 solved, 1 iteration limit (usable), ≥ 2 failed (guess unchanged)."""
+        return int(self._step(*self._head, ctypes.c_int(max_iterations), ctypes.c_double(tolerance), *self._tail))
+
+
+def _pointer(array: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

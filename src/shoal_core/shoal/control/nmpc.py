@@ -1,0 +1,221 @@
+"""One vehicle's nonlinear model predictive controller: fills the problem, iterates, hands out plan and thrust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.control.formulation import Formulation
+from shoal.control.problem import FAR_M, REPORT, Problem
+from shoal.control.rotations import from_yaw, turn_towards
+from shoal.control.settings import ControllerSettings
+from shoal.control.terminal import terminal_weight
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.functions import VehicleModel
+from shoal.vehicles.parameters import parameter_vector, structure_of
+
+Array = NDArray[np.float64]
+COLD_ITERATIONS = 8
+
+
+class Backend(Protocol):
+    """A way to improve the guess held by a Problem."""
+
+    name: str
+
+    def iterate(self, max_iterations: int, tolerance: float) -> int:
+        """Improve x and u in place; 0 solved, 1 usable, ≥ 2 failed and guess unchanged."""
+        ...
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the vehicle should be over the horizon, sampled on the problem's grid."""
+
+    positions_m: Array  # (N+1,3) NED
+    velocities_mps: Array  # (N+1,3) NED
+    headings_rad: Array  # (N+1,)
+
+
+@dataclass(frozen=True)
+class Others:
+    """Neighbours over the horizon; K of them, unused places parked far away."""
+
+    positions_m: Array  # (K,N+1,3) NED
+    soft_m: Array  # (K,N+1) distances to keep
+    hard_m: Array  # (K,N+1)
+    seen: Array  # (K,) 1: must be seen
+
+    @staticmethod
+    def none(places: int, points: int) -> Others:
+        """Nobody around."""
+        far = np.full((places, points, 3), FAR_M)
+        return Others(far, np.ones((places, points)), np.ones((places, points)), np.zeros(places))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What came out."""
+
+    thrust_N: Array  # (nu,) for now
+    states: Array  # (N+1,13)
+    thrusts_N: Array  # (N,nu)
+    status: int  # 0 solved, 1 usable, ≥ 2 failed
+    iterations: int
+    slack_soft: float
+    slack_hard: float
+    cost: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may be sent to the thrusters."""
+        return self.status < 2
+
+
+class Nmpc:
+    """Real-time iteration: one linearisation and one QP a step, warm-started by the shifted last solution."""
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        settings: ControllerSettings,
+        places: int,
+        backend: Callable[[Problem], Backend],
+    ) -> None:
+        self.vehicle = vehicle
+        structure = structure_of(vehicle)
+        self.problem = Problem(Formulation(structure, places), settings.steps_s)
+        self.places = places
+        self._trim = VehicleModel(vehicle).trim()
+        self.problem.block("theta")[:] = parameter_vector(vehicle, structure)
+        self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self.problem.limits[2] = self._trim
+        self.apply(settings)
+        self.backend = backend(self.problem)
+        self.cold = True
+        self._shifts: dict[float, tuple[NDArray[np.intp], Array]] = {}
+
+    def apply(self, settings: ControllerSettings) -> None:
+        """Take over weights, limits and penalties; the grid alone is fixed at construction."""
+        p, w, pen, lim = self.problem, settings.weights, settings.penalties, settings.limits
+        if len(settings.steps_s) != len(p.steps_s) or not np.allclose(settings.steps_s, p.steps_s):
+            raise ValueError("the horizon's grid cannot change while running, expected the one it was built with")
+        self.settings = settings
+        on_ring = settings.ring.form != "off"
+        p.block("position")[:] = 2 * np.array([0.0 if on_ring else w.position_xy] * 2 + [w.position_z])
+        p.block("ring_root")[:] = 2 * settings.ring.weight * (settings.ring.form == "root")
+        p.block("ring_quartic")[:] = 2 * settings.ring.weight * (settings.ring.form == "quartic")
+        p.block("ring_radius")[:] = settings.ring.radius_m
+        p.block("attitude")[:], p.block("attitude_quartic")[:] = 2 * w.attitude, 2 * w.attitude_quartic
+        p.block("velocity")[:], p.block("rate")[:] = 2 * w.velocity, 2 * w.rate
+        p.block("cos_soft")[:] = np.cos(np.deg2rad(lim.sight_soft_deg))
+        p.block("cos_hard")[:] = np.cos(np.deg2rad(lim.sight_hard_deg))
+        terminal = terminal_weight(self.vehicle, w)
+        if on_ring:  # the terminal cost knows places, not rings
+            terminal[:2, :], terminal[:, :2] = 0.0, 0.0
+        p.block("terminal")[:] = terminal.ravel()
+        p.weights[:] = 2 * np.array([w.thrust, w.proximal, w.thrust_rate])
+        p.limits[4] = lim.thrust_step_N
+        p.penalties[:, 0] = [pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]
+        p.penalties[:, 1] = pen.quadratic
+
+    @property
+    def times_s(self) -> Array:
+        """The grid (N+1,), from the moment the thrust acts."""
+        return self.problem.times_s
+
+    def solve(
+        self, x0: Array, previous_N: Array, goal: Goal, others: Others, wrench: Array, current: Array, elapsed_s: float
+    ) -> Solution:
+        """One step; `elapsed_s` since the last one says how far the guess is shifted."""
+        p = self.problem
+        p.block("wrench")[:], p.block("current")[:] = wrench, current
+        p.limits[3] = previous_N
+        self._fill_goal(x0, goal)
+        self._fill_others(others)
+        if self.cold:
+            self._guess_cold(x0, previous_N)
+        else:
+            self._guess_shifted(x0, elapsed_s)
+        count = COLD_ITERATIONS if self.cold else 1
+        status = 2
+        for _ in range(count):
+            status = self.backend.iterate(self.settings.max_qp_iterations, self.settings.qp_tolerance)
+            if status >= 2:
+                break
+        report = dict(zip(REPORT, p.report, strict=True))
+        finite = bool(np.isfinite(p.x).all() and np.isfinite(p.u).all())
+        if status < 2 and not finite:
+            status = 3
+        self.cold = status >= 2  # a failed guess is not worth keeping
+        return Solution(
+            thrust_N=p.u[0].copy(),
+            states=p.x.copy(),
+            thrusts_N=p.u.copy(),
+            status=status,
+            iterations=int(report["iterations"]) if np.isfinite(report["iterations"]) else 0,
+            slack_soft=float(report["slack_soft"]),
+            slack_hard=float(report["slack_hard"]),
+            cost=float(report["cost"]),
+        )
+
+    def _fill_goal(self, x0: Array, goal: Goal) -> None:
+        """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
+        p, approach = self.problem, self.settings.approach
+        gap = goal.positions_m - x0[0:3]
+        length = np.sqrt(np.einsum("ij,ij->i", gap, gap))
+        allowed = approach.reach_m + approach.speed_mps * self.times_s
+        share = np.minimum(1.0, allowed / np.maximum(length, 1e-9))
+        if self.settings.ring.form != "off":
+            share[:] = 1.0  # the ring's centre is not a place to go to
+        p.position_ref[:] = x0[0:3] + share[:, None] * gap
+        far = share < 1.0
+        p.velocity_ref[:] = goal.velocities_mps
+        if far.any():
+            cruise = gap / np.maximum(length, 1e-9)[:, None] * approach.speed_mps
+            p.velocity_ref[far] = cruise[far]
+        turn = np.deg2rad(approach.turn_deg + approach.turn_rate_dps * self.times_s)
+        p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), turn)
+
+    def _fill_others(self, others: Others) -> None:
+        p = self.problem
+        for j in range(self.places):
+            p.others[:, 3 * j : 3 * j + 3] = others.positions_m[j]
+        p.soft_m[:], p.hard_m[:] = others.soft_m.T, others.hard_m.T
+        p.sight[:] = others.seen
+
+    def _guess_cold(self, x0: Array, previous_N: Array) -> None:
+        """Start from standing where we are; the dynamics gaps are closed by the first iterations."""
+        p = self.problem
+        p.x[:] = x0
+        p.x[:, 7:] *= np.exp(-self.times_s / 0.5)[:, None]
+        p.u[:] = np.clip(self._trim, p.limits[0], p.limits[1])
+
+    def _guess_shifted(self, x0: Array, elapsed_s: float) -> None:
+        p = self.problem
+        if elapsed_s > 0:
+            index, share = self._shift(elapsed_s)
+            ends = p.x[-1].copy()
+            p.x[:] = (1 - share)[:, None] * p.x[index] + share[:, None] * p.x[np.minimum(index + 1, len(p.x) - 1)]
+            late = self.times_s + elapsed_s > self.times_s[-1]
+            p.x[late] = ends  # the plan's end goes on resting in its last state
+            p.u[:] = p.u[np.minimum(index[:-1], len(p.u) - 1)]
+        p.x[0] = x0
+        flip = p.x[:, 3:7] @ x0[3:7] < 0
+        p.x[flip, 3:7] *= -1
+        p.x[:, 3:7] /= np.linalg.norm(p.x[:, 3:7], axis=1, keepdims=True)
+
+    def _shift(self, elapsed_s: float) -> tuple[NDArray[np.intp], Array]:
+        key = round(elapsed_s, 6)
+        if key not in self._shifts:
+            if len(self._shifts) > 64:
+                self._shifts.clear()
+            times = np.minimum(self.times_s + key, self.times_s[-1])
+            index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, len(times) - 2)
+            share = (times - self.times_s[index]) / np.diff(self.times_s)[index]
+            self._shifts[key] = (index, share)
+        return self._shifts[key]

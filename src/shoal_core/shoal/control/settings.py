@@ -1,0 +1,107 @@
+"""What a user may tune, with units and ranges. Everything here may change while the controller runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Array = NDArray[np.float64]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Weights(_Frozen):
+    """K of the cost terms K·error², per 0.1 s of horizon (spec section 3)."""
+
+    position_xy: float = Field(default=35.0, ge=0, le=1000, description="1/m², horizontal position")
+    position_z: float = Field(default=60.0, ge=0, le=1000, description="1/m², depth")
+    attitude: float = Field(default=12.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
+    attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², the thesis's second term")
+    velocity: float = Field(default=8.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
+    rate: float = Field(default=1.0, ge=0, le=1000, description="s², body rates")
+    thrust: float = Field(default=0.02, ge=1e-6, le=100, description="1/N², against the trim thrust")
+    thrust_rate: float = Field(default=0.05, ge=0, le=100, description="1/N², first thrust against the last one sent")
+    proximal: float = Field(default=0.05, ge=0, le=100, description="1/N², thrust plan against the last plan")
+
+
+class Penalties(_Frozen):
+    """Exact penalties: price per unit of violation (l1), plus a small quadratic one that keeps the QP well-posed."""
+
+    distance_soft: float = Field(default=300.0, ge=1, le=1e4, description="1/m")
+    distance_hard: float = Field(default=6000.0, ge=1, le=1e5, description="1/m")
+    sight_soft: float = Field(default=60.0, ge=1, le=1e4, description="per unit of cosine")
+    sight_hard: float = Field(default=1500.0, ge=1, le=1e5, description="per unit of cosine")
+    quadratic: float = Field(default=100.0, ge=0.1, le=1e4, description="on the square of each violation")
+
+    @model_validator(mode="after")
+    def _separated(self) -> Penalties:
+        if self.distance_hard < 5 * self.distance_soft or self.sight_hard < 5 * self.sight_soft:
+            raise ValueError("hard penalties below five times the soft ones, expected well separated weights")
+        return self
+
+
+class Limits(_Frozen):
+    """Bounds that the optimisation keeps."""
+
+    distance_soft_m: float = Field(default=2.0, gt=0, le=100)
+    distance_hard_m: float = Field(default=0.75, gt=0, le=100)
+    sight_soft_deg: float = Field(default=30.0, gt=0, lt=180)
+    sight_hard_deg: float = Field(default=60.0, gt=0, lt=180)
+    thrust_step_N: float = Field(default=6.0, gt=0, le=200, description="largest change of a command in one period")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Limits:
+        if self.distance_soft_m < self.distance_hard_m:
+            raise ValueError(
+                f"distance_soft_m = {self.distance_soft_m} < distance_hard_m = {self.distance_hard_m}, expected ≥"
+            )
+        if self.sight_soft_deg > self.sight_hard_deg:
+            raise ValueError(
+                f"sight_soft_deg = {self.sight_soft_deg} > sight_hard_deg = {self.sight_hard_deg}, expected ≤"
+            )
+        return self
+
+
+class Ring(_Frozen):
+    """Position cost on a ring around the setpoint instead of a place of one's own."""
+
+    form: Literal["off", "root", "quartic"] = "off"
+    radius_m: float = Field(default=1.1, gt=0, le=100)
+    weight: float = Field(default=35.0, ge=0, le=1000)
+
+
+class Approach(_Frozen):
+    """How far the reference may run ahead of the vehicle, so that large errors stay well-posed."""
+
+    reach_m: float = Field(default=0.6, gt=0, le=10, description="error that is always allowed")
+    speed_mps: float = Field(default=0.45, gt=0, le=5, description="speed of approach from afar")
+    turn_deg: float = Field(default=40.0, gt=0, le=120, description="attitude error that is always allowed")
+    turn_rate_dps: float = Field(default=45.0, gt=0, le=180, description="turning rate from afar")
+
+
+class ControllerSettings(_Frozen):
+    """Everything about the optimisation but the vehicle."""
+
+    weights: Weights = Weights()
+    penalties: Penalties = Penalties()
+    limits: Limits = Limits()
+    ring: Ring = Ring()
+    approach: Approach = Approach()
+    fine_steps: int = Field(default=10, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
+    fine_step_s: float = Field(default=0.1, gt=0, le=0.5)
+    coarse_steps: int = Field(default=6, ge=0, le=50, description="steps of coarse_step_s behind them")
+    coarse_step_s: float = Field(default=0.2, gt=0, le=0.5)
+    max_qp_iterations: int = Field(default=25, ge=3, le=100)
+    qp_tolerance: float = Field(default=1e-3, gt=0, le=1)
+
+    @property
+    def steps_s(self) -> Array:
+        """The grid."""
+        return np.concatenate(
+            [np.full(self.fine_steps, self.fine_step_s), np.full(self.coarse_steps, self.coarse_step_s)]
+        )
