@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from shoal.experiments.record import Limits, RunRecord
 
 Array = NDArray[np.float64]
@@ -84,7 +85,7 @@ def with_states(record: RunRecord, states: Array) -> RunRecord:
 
 
 def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
-    """Stands in for `shoal.simulation.run.simulate`: same seed, same record; some seeds crash or fail, as real ones do."""
+    """Stands in for the simulator: same seed, same record; some seeds crash or fail, as real ones do."""
     time.sleep(float(os.environ.get("SHOAL_TEST_SLEEP_S", "0")))
     if log := os.environ.get("SHOAL_TEST_LOG"):
         with open(log, "a", encoding="utf-8") as stream:
@@ -102,3 +103,10 @@ def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
         states[100:, 0, 3:7] = heading_quaternion(np.full(len(states) - 100, np.radians(75.0)))
         record = with_states(record, states)
     return record
+
+
+def deadly_simulate(spec: Any, progress: Any = None) -> RunRecord:
+    """Like a segmentation fault in a solver: the process is gone, no exception."""
+    if spec.seed == 1:
+        os.abort()
+    return fake_simulate(spec, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from shoal.config import list_configs
 from shoal.errors import ShoalError
 from shoal.experiments.condition import Condition, load_condition
@@ -144,7 +145,7 @@ def test_a_mistake_is_told_with_file_key_and_expectation(tmp_path: Path, text: s
 
 
 def test_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ShoalError, match="'no_such'.*expected.*default.*ideal"):
+    with pytest.raises(ShoalError, match=r"'no_such'.*expected.*default.*ideal"):
         load_condition("no_such")
 
 

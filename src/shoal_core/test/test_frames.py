@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+
 from shoal import frames
 
 RNG = np.random.default_rng([7, 1])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from shoal.experiments.geometry import distances_m, fov_angles_deg
 from shoal.experiments.metrics import summarise
 from shoal.experiments.record import RunRecord

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from mcap_ros2.reader import read_ros2_messages
 from rosbags.highlevel import AnyReader
+
 from shoal.errors import ShoalError
 from shoal.experiments.mcap_writer import write_mcap
 from shoal.experiments.metrics import summarise
@@ -36,8 +37,12 @@ def test_directory_is_complete_and_leaves_nothing_beside_it(run: Path) -> None:
 
 
 def test_topics_and_types(run: Path) -> None:
-    expected = {"/fleet/reference": "geometry_msgs/msg/PoseStamped", "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
-                "/tf": "tf2_msgs/msg/TFMessage", "/fleet/distance_m/bluerov2/bluerov3": "std_msgs/msg/Float64"}  # fmt: skip
+    expected = {
+        "/fleet/reference": "geometry_msgs/msg/PoseStamped",
+        "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
+        "/tf": "tf2_msgs/msg/TFMessage",
+        "/fleet/distance_m/bluerov2/bluerov3": "std_msgs/msg/Float64",
+    }
     for name, other in (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")):
         expected[f"/{name}/odometry"] = expected[f"/{name}/ground_truth"] = "nav_msgs/msg/Odometry"
         expected[f"/{name}/plan"] = "nav_msgs/msg/Path"

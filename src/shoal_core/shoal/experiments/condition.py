@@ -1,7 +1,7 @@
 """A condition: everything about a run that is not the path, the fleet or the controller.
 
-The defaults are the sea-trial plant: a vehicle that is *not* the controller's model. Files live in `config/conditions/`;
-a file states only what differs from these defaults. Angles in degrees here, radians everywhere behind it.
+The defaults are the sea-trial plant: a vehicle that is *not* the controller's model. Files live in
+`config/conditions/`; a file states only what differs from these defaults. Angles in degrees here, radians behind it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Environment(Frozen):
 
 
 class Start(Frozen):
-    """Start poses, drawn by the thesis's ready rule. radius_m = 0: exactly on the formation's places, facing as wanted."""
+    """Start poses, drawn by the thesis's ready rule. radius_m = 0: exactly on the formation's places, facing right."""
 
     radius_m: float = Field(default=2.0, ge=0)  # around the path's start point
     angle_deg: float = Field(default=15.0, ge=0, le=180)  # heading error against the wanted one, and FOV angle
@@ -128,7 +128,7 @@ class FormationChoice(Frozen):
 
 
 class Stopped(Frozen):
-    """A vehicle that fails for a while: `dead` thrusters give nothing, `hold` stays where it is. Silent: sends no plans."""
+    """A vehicle that fails for a while: `dead` thrusters give nothing, `hold` keeps station. Silent: sends no plans."""
 
     vehicle: int = Field(ge=0)  # index in the fleet
     from_s: float = Field(ge=0)

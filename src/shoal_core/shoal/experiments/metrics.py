@@ -1,4 +1,4 @@
-"""From a record to its verdict. A bound broken at any recorded instant is a failure; so is a state that is no number."""
+"""From a record to its verdict. A bound broken at any recorded instant is a failure; so is a state that is NaN."""
 
 from __future__ import annotations
 

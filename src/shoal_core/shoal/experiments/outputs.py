@@ -1,4 +1,4 @@
-"""A run directory: recording/ (MCAP), timeseries.parquet, plans.parquet, summary.json. Complete, or not there at all."""
+"""A run directory: recording/ (MCAP), timeseries.parquet, plans.parquet, summary.json. Complete, or not there."""
 
 from __future__ import annotations
 

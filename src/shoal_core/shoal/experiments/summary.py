@@ -16,7 +16,7 @@ class SolveTimes(BaseModel):
 
 
 class Summary(BaseModel):
-    """None means "does not apply" (no pair that must see, one vehicle) or "cannot be told" (time shift of a lost run)."""
+    """None: does not apply (no pair that must see, one vehicle), or cannot be told (time shift of a lost run)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

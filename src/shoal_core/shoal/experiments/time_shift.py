@@ -1,8 +1,8 @@
 """How long a response comes after its reference, on one axis.
 
-Two definitions. `lag_s` fits the whole signal and resolves hundredths of a second; verdicts use it. `peak_lag_s` is the
-thesis's: time from a peak of the reference to the matching peak of the response. Around a peak a slow signal hardly moves,
-so a few centimetres of noise shift a found peak by seconds; it is kept for comparison only.
+Two definitions. `lag_s` fits the whole signal and resolves hundredths of a second; verdicts use it. `peak_lag_s` is
+the thesis's: time from a peak of the reference to the matching peak of the response. Around a peak a slow signal hardly
+moves, so a few centimetres of noise shift a found peak by seconds; it is kept for comparison only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Lag:
 def lag_s(times_s: Array, reference: Array, response: Array) -> Lag:
     """Best lag of `response` behind `reference` (negative: ahead): least squares over the lag, mean offset left out.
 
-    Searched from -10 % to +25 % of the duration; each lag is judged on the instants where the shifted reference is known.
+    Searched from -10 % to +25 % of the duration; each lag is judged where the shifted reference is known.
     """
     if not (np.all(np.isfinite(response)) and np.all(np.isfinite(reference))):
         return Lag(None, False)

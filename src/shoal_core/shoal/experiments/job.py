@@ -1,0 +1,88 @@
+"""One run of a campaign: what to simulate, its key, and how the simulator is called."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from shoal.config import find_config
+from shoal.errors import ShoalError
+from shoal.experiments.condition import Condition
+from shoal.experiments.record import RunRecord
+
+DEFAULT_SIMULATE = "shoal.experiments.job:simulate_job"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Plain values, picklable; the attributes are those of `shoal.simulation.run.RunSpec`."""
+
+    path: str  # name of a standard path, or a file
+    fleet: str  # number of vehicles, name of a fleet file, or a file
+    condition: Condition
+    seed: int
+    controller: str = "nmpc"
+    duration_s: float | None = None
+    control_period_s: float | None = None  # None: the simulator's default
+    simulate: str = DEFAULT_SIMULATE  # "package.module:function", Job → RunRecord
+
+    @property
+    def cell(self) -> tuple[str, str, str, str]:
+        """Runs of one cell differ in nothing but the seed."""
+        return self.path, self.condition.name, self.fleet, self.controller
+
+    def key(self) -> str:
+        """Equal for equal runs: names and contents of all that decides the result, never where files lie."""
+        parts = {
+            "path": [_stem(self.path), file_hash("paths", self.path)],
+            "fleet": [_stem(self.fleet), file_hash("fleets", self.fleet)],
+            "condition": [self.condition.name, self.condition.content_hash()],
+            "seed": self.seed,
+            "controller": self.controller,
+            "duration_s": self.duration_s,
+            "control_period_s": self.control_period_s,
+            "simulate": self.simulate,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def simulate_job(job: Job) -> RunRecord:
+    """The fleet simulator on this job."""
+    from shoal.simulation import run  # the simulator loads CasADi and a solver; campaigns and reports need neither
+
+    chosen = {} if job.control_period_s is None else {"control_period_s": job.control_period_s}
+    spec = run.RunSpec(
+        path=job.path, fleet=job.fleet, condition=job.condition, seed=job.seed, controller=job.controller,
+        duration_s=job.duration_s, **chosen,
+    )  # fmt: skip
+    return run.simulate(spec)
+
+
+def find_simulate(dotted: str) -> Callable[[Job], RunRecord]:
+    """The callable that `package.module:function` names."""
+    module_name, _, function = dotted.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ShoalError(f"simulate = '{dotted}': {error}; expected an importable package.module:function") from None
+    if not callable(found):
+        raise ShoalError(f"simulate = '{dotted}': is no function; expected package.module:function")
+    return found
+
+
+@lru_cache(maxsize=256)
+def file_hash(kind: str, name: str) -> str:
+    """Of the file behind a name or path; empty when there is none (a standard path, a number of vehicles)."""
+    try:
+        return hashlib.sha256(find_config(kind, name).read_bytes()).hexdigest()[:12]
+    except ShoalError:
+        return ""
+
+
+def _stem(name: str) -> str:
+    return Path(name).stem if Path(name).suffix in {".yaml", ".yml"} else name
