@@ -149,8 +149,9 @@ def test_velocities_fit_positions_while_everything_moves(radius: object) -> None
     slots = Formation(kind="ring", radius_m=radius).assign(names, at, CENTER)  # type: ignore[arg-type]
     path, step_s = standard_path("torus"), 0.05
     common = preview(path, 5.0, np.arange(0, 4, step_s))
-    yaw = 0.4 + 0.3 * common.times_s + 0.02 * common.times_s**2 + 3.0  # wraps below
+    yaw = 0.4 + 0.3 * common.times_s + 0.02 * common.times_s**2  # passes half a turn, where angles wrap
     turning = Preview(common.times_s, common.positions_m, common.velocities_mps, (yaw + np.pi) % (2 * np.pi) - np.pi)
+    assert turning.headings_rad is not None and np.min(np.diff(turning.headings_rad)) < -6
     own = slots.place("v1", turning)
     slopes = (own.positions_m[2:] - own.positions_m[:-2]) / (2 * step_s)
     assert np.allclose(slopes, own.velocities_mps[1:-1], atol=1e-3)
