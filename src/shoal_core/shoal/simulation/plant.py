@@ -59,7 +59,7 @@ class Plant:
         return self.states
 
     def _step_one(self, index: int, command_N: Array, count: int) -> None:
-        stepper = self._stepper(index, count)
+        stepper = self.stepper(index, count)
         state, currents, command = stepper.inputs[0], stepper.inputs[1], stepper.inputs[2]
         state[:13], state[13:] = self.states[index], self.forces_N[index]
         if self.current is not still_water:
@@ -75,7 +75,8 @@ class Plant:
             return self.current.sample(times_s, position_m)
         return np.array([self.current(float(t), position_m) for t in times_s])
 
-    def _stepper(self, index: int, count: int) -> Buffered:
+    def stepper(self, index: int, count: int) -> Buffered:
+        """The step function of one vehicle with its numbers filled in; inputs are state, currents, command, …"""
         if (index, count) not in self._steppers:
             entry = self.vehicles[index]
             structure = structure_of(entry.vehicle)

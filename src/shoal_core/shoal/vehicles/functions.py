@@ -8,9 +8,10 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, lsq_linear
+from scipy.optimize import lsq_linear
 
 from shoal.codegen import compiled
+from shoal.vehicles.allocation import largest
 from shoal.vehicles.description import AXES, Vehicle
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
 from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
@@ -108,17 +109,9 @@ class VehicleModel:
     def max_force(self, axis: int, sign: int) -> float:
         """Largest pure force or moment along one axis (the other five zero) within the thrusters' limits; ≥ 0.
 
-        Thrusters that help an axis also push others (horizontal ones roll and pitch the vehicle): a linear program.
+        Pure, because thrusters that help one axis push others too: horizontal ones also roll and pitch the vehicle.
         """
-        v, count = self.vehicle, len(self.vehicle.thrusters)
-        direction = sign * np.eye(6)[axis]
-        result = linprog(
-            np.append(np.zeros(count), -1.0),
-            A_eq=np.column_stack([v.thrust_matrix, -direction]),
-            b_eq=np.zeros(6),
-            bounds=[*zip(v.thrust_min_N, v.thrust_max_N, strict=True), (0, None)],
-        )
-        return float(result.x[-1])
+        return largest(self.vehicle, sign * np.eye(6)[axis])[1]
 
     def terminal_speed(self, axis: int, force: float) -> float:
         """Steady speed (m/s, rad/s) along one axis under a constant force: d₁v + d₂v² = F, in closed form."""

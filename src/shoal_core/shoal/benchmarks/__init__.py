@@ -1,0 +1,1 @@
+"""How fast things are. Each module has `run(quick) -> Result`; `shoal bench` finds them in its table."""

@@ -1,0 +1,60 @@
+"""The plant step as one would write it in plain numpy: what the compiled one is measured against."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.parameters import cross_matrix, mass_matrix, rigid_body_mass
+
+Array = NDArray[np.float64]
+
+
+class NumpyPlant:
+    """One vehicle (same added mass and damping in both heave directions), its thrusters with lag, limits, dead band."""
+
+    def __init__(self, vehicle: Vehicle) -> None:
+        self.vehicle = vehicle
+        self.inverse_mass = np.linalg.inv(mass_matrix(vehicle))
+        self.rigid, self.added, self.b = rigid_body_mass(vehicle), vehicle.added_mass, vehicle.thrust_matrix
+        self.linear, self.quadratic = np.diag(vehicle.linear_damping), np.diag(vehicle.quadratic_damping)
+        self.lower, self.upper = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self.lag = np.array([t.time_constant_s for t in vehicle.thrusters])
+        self.dead_band = np.array([t.dead_band_N for t in vehicle.thrusters])
+
+    def step(self, x: Array, forces: Array, command: Array, current: Array, dt: float) -> tuple[Array, Array]:
+        """One RK4 step of the body (13,), exact step of the lag (n,)."""
+        target = np.clip(command, self.lower, self.upper)
+        target = np.where(np.abs(target) < self.dead_band, 0.0, target)
+        forces_next = target + (forces - target) * np.exp(-dt / np.maximum(self.lag, 1e-9))
+        tau = self.b @ ((forces + forces_next) / 2)
+        k1 = self._ode(x, tau, current)
+        k2 = self._ode(x + dt / 2 * k1, tau, current)
+        k3 = self._ode(x + dt / 2 * k2, tau, current)
+        k4 = self._ode(x + dt * k3, tau, current)
+        x_next = x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        x_next[3:7] /= np.linalg.norm(x_next[3:7])
+        return x_next, forces_next
+
+    def _ode(self, x: Array, tau: Array, current: Array) -> Array:
+        v = self.vehicle
+        q, nu = x[3:7], x[7:13]
+        s = cross_matrix(q[1:4])
+        r = np.eye(3) + 2 * q[0] * s + 2 * s @ s
+        water = r.T @ current
+        nu_r = np.concatenate([nu[:3] - water, nu[3:]])
+        down = r[2]
+        weight, buoyancy = v.weight_N * down, -v.buoyancy_N * down
+        restoring = np.concatenate([weight + buoyancy, np.cross(v.cg_m, weight) + np.cross(v.cb_m, buoyancy)])
+        load = tau + restoring - _coriolis(self.rigid + self.added, nu_r) @ nu_r
+        load -= self.linear * nu_r + self.quadratic * np.abs(nu_r) * nu_r
+        nu_dot = self.inverse_mass @ load
+        nu_dot[:3] -= np.cross(nu[3:], water)
+        q_dot = 0.5 * np.concatenate([[-q[1:4] @ nu[3:]], q[0] * nu[3:] + s @ nu[3:]])
+        return np.concatenate([r @ nu[:3], q_dot, nu_dot])
+
+
+def _coriolis(m: Array, nu: Array) -> Array:
+    linear = cross_matrix(m[:3] @ nu)
+    return np.block([[np.zeros((3, 3)), -linear], [-linear, -cross_matrix(m[3:] @ nu)]])
