@@ -103,5 +103,14 @@ class Buffered:
         self._buffer = cast(Any, buffer)  # its stubs want a size that a memoryview brings along
         for i, array in enumerate(self.inputs):
             self._buffer.set_arg(i, array.data)
+        self.reset_outputs()
+
+    def reset_outputs(self) -> None:
+        """Zero and hand over the output arrays again; needed before each call of plugins that spoil their pointers."""
         for i, array in enumerate(self.outputs):
+            array[:] = 0.0
             self._buffer.set_res(i, array.data)
+
+    def stats(self) -> dict[str, Any]:
+        """What a solver says of its last call."""
+        return cast(dict[str, Any], self._buffer.stats())
