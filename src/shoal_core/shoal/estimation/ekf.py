@@ -22,6 +22,7 @@ from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
 
 Array = NDArray[np.float64]
 SIZE = 21  # δp δθ δv δω wrench current
+_EYE = np.eye(SIZE)
 
 
 class EstimatorSettings(BaseModel):
@@ -88,6 +89,7 @@ class StateEstimator:
         self._measurement = np.repeat(
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
+        self._believed = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         self._process = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
         )
@@ -114,7 +116,7 @@ class StateEstimator:
         i[0][:], i[1][:], i[2][:], i[3][:] = self.state, force_N, self.wrench, self.current
         self._jacobian.call()
         rates = self._jacobian.outputs[0].reshape(SIZE, 12).T * duration_s  # CasADi stores by columns
-        transition = np.eye(SIZE)
+        transition = _EYE.copy()
         transition[:12] += rates + 0.5 * rates[:, :12] @ rates
         self.covariance = transition @ self.covariance @ transition.T
         self.covariance.flat[:: SIZE + 1] += self._process * duration_s
@@ -126,7 +128,8 @@ class StateEstimator:
         error_q = multiply(self.state[3:7] * np.array([1, -1, -1, -1]), odometry.quaternion)
         angle = 2 * np.sign(error_q[0] or 1.0) * error_q[1:]
         innovation = np.concatenate([gap[0:3], angle, gap[7:13]])
-        spread = self.covariance[:12, :12] + np.diag(self._measurement)
+        spread = self.covariance[:12, :12].copy()
+        spread.flat[::13] += self._measurement
         gain = np.linalg.solve(spread, self.covariance[:12]).T
         change = gain @ innovation
         self.covariance -= gain @ self.covariance[:12]
@@ -135,7 +138,8 @@ class StateEstimator:
         self.state = np.concatenate(
             [self.state[0:3] + change[0:3], turned / np.linalg.norm(turned), self.state[7:13] + change[6:12]]
         )
-        s = self.settings
-        limits = np.repeat([s.max_force_N, s.max_moment_Nm], 3)
-        self.wrench = np.clip(self.wrench + change[12:18], -limits, limits)
-        self.current = np.clip(self.current + change[18:21], -s.max_current_mps, s.max_current_mps)
+        extra = np.minimum(np.maximum(self._extra() + change[12:], -self._believed), self._believed)
+        self.wrench, self.current = extra[:6], extra[6:]
+
+    def _extra(self) -> Array:
+        return np.concatenate([self.wrench, self.current])

@@ -82,6 +82,10 @@ class Link:
         heapq.heappush(self._in_flight.setdefault(receiver, []), (arrival_s, sender, self._sent, plan))
         return True
 
+    def deliver(self, receiver: str, plan: Plan) -> None:
+        """Put a plan into the receiver's hands at once: what was known before the run began."""
+        self._newest.setdefault(receiver, {})[plan.vehicle] = plan
+
     def receive(self, t_s: float, receiver: str) -> dict[str, Plan]:
         """The newest plan of each sender that has arrived by `t_s`, kept until a newer one comes."""
         waiting, known = self._in_flight.get(receiver, []), self._newest.setdefault(receiver, {})

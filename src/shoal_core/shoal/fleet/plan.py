@@ -24,8 +24,13 @@ class Plan:
 
     def at(self, times_s: Array) -> tuple[Array, Array]:
         """Positions and velocities (M,3) at `times_s`; beyond the ends the end velocity goes on."""
-        inside = np.clip(times_s, self.times_s[0], self.times_s[-1])
-        beyond = (np.asarray(times_s) - inside)[:, None]
-        position = np.stack([np.interp(inside, self.times_s, self.positions_m[:, i]) for i in range(3)], axis=1)
-        velocity = np.stack([np.interp(inside, self.times_s, self.velocities_mps[:, i]) for i in range(3)], axis=1)
-        return position + beyond * velocity, velocity
+        own = self.times_s
+        if len(own) == 1:
+            velocity = np.repeat(self.velocities_mps, len(times_s), axis=0)
+            return self.positions_m + (times_s - own[0])[:, None] * velocity, velocity
+        k = np.minimum(np.maximum(own.searchsorted(times_s, side="right") - 1, 0), len(own) - 2)
+        inside = np.minimum(np.maximum(times_s, own[0]), own[-1])
+        share = ((inside - own[k]) / (own[k + 1] - own[k]))[:, None]
+        velocity = (1 - share) * self.velocities_mps[k] + share * self.velocities_mps[k + 1]
+        position = (1 - share) * self.positions_m[k] + share * self.positions_m[k + 1]
+        return position + (times_s - inside)[:, None] * velocity, velocity

@@ -1,0 +1,289 @@
+"""One vehicle's mind: estimate → reference → optimise → command and plan. The simulator and the ROS node both run it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.codegen import Buffered
+from shoal.control.backends import choose_backend
+from shoal.control.nmpc import Goal, Nmpc, Solution
+from shoal.control.rotations import matrix, rotate, yaw_of
+from shoal.control.settings import ControllerSettings
+from shoal.control.station_keeping import StationKeeping
+from shoal.estimation.ekf import EstimatorSettings, StateEstimator
+from shoal.estimation.thrust_history import ThrustHistory
+from shoal.fleet import neighbours as others_of
+from shoal.fleet.gate import Gate, GateSettings, refuse, sound
+from shoal.fleet.health import Health, Mode
+from shoal.fleet.neighbours import Neighbour, NeighbourSettings
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.fleet.steering import SideRule, detour, headings
+from shoal.guidance.preview import Preview
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.functions import VehicleModel
+from shoal.vehicles.parameters import mass_matrix
+
+Array = NDArray[np.float64]
+LONGEST_STEP_S = 0.1  # of the model when predicting
+
+
+class AgentSettings(BaseModel):
+    """Everything about one vehicle's controller that is not its vehicle or its neighbours' names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    controller: ControllerSettings = ControllerSettings()
+    estimator: EstimatorSettings = EstimatorSettings()
+    neighbours: NeighbourSettings = NeighbourSettings()
+    side_rule: SideRule = SideRule()
+    gate: GateSettings = GateSettings()
+    places: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
+    period_s: float = Field(default=0.1, gt=0, le=1.0)
+    actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
+    thruster_lag_s: float = Field(default=0.0, ge=0, le=1.0, description="thrusters' time constant")
+    backend: str = "auto"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What one step gives."""
+
+    thrust_N: Array  # (n,)
+    plan: Plan
+    health: Health
+
+
+class Agent:
+    """`step` once a control period; `settings` may be replaced at any time with `apply`."""
+
+    def __init__(
+        self,
+        name: str,
+        vehicle: Vehicle,
+        settings: AgentSettings,
+        must_see: frozenset[str] = frozenset(),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.name, self.vehicle, self.must_see = name, vehicle, must_see
+        self.settings = settings
+        backend = choose_backend(settings.backend)
+        self.controller = Nmpc(vehicle, settings.controller, settings.places, backend)
+        self.estimator = StateEstimator(vehicle, settings.estimator)
+        self._clock = clock
+        model = VehicleModel(vehicle)
+        self._ode = Buffered(model.ode)
+        self._ode.inputs[4][:] = model.theta
+        self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
+        self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self._history = ThrustHistory(len(vehicle.thrusters), settings.thruster_lag_s)
+        self._force_N = np.zeros(len(vehicle.thrusters))
+        self._station = StationKeeping(vehicle)
+        self._gate = Gate(settings.gate)
+        self._stamp_s: float | None = None  # of the odometry the estimate stands on
+        self._last_t_s = -np.inf
+        self._sequence = 0
+        self._solution: Solution | None = None
+        self._solved_s = -np.inf
+        self._previous_N = np.zeros(len(vehicle.thrusters))
+
+    def apply(self, controller: ControllerSettings) -> None:
+        """New weights, limits and penalties from the next step on."""
+        self.controller.apply(controller)
+        self.settings = self.settings.model_copy(update={"controller": controller})
+
+    def step(
+        self,
+        t_s: float,
+        odometry: Odometry | None,
+        neighbour_plans: Mapping[str, Plan],
+        reference: Preview,
+        places: Mapping[str, Preview] | None = None,
+    ) -> Command:
+        """One control period. `places`: where the formation has the neighbours, for those that fall silent."""
+        started = self._clock()
+        trouble = self._sense(t_s, odometry)
+        act_s = t_s + self.settings.actuation_delay_s
+        start_s = act_s + self.settings.thruster_lag_s  # a lag acts like a delay of its time constant
+        solution, ahead = None, None
+        known: list[Neighbour] = []
+        if trouble is None and self._stamp_s is not None:
+            ahead = self._predict(start_s)
+            known = self._neighbours(t_s, start_s, neighbour_plans, places or {})
+            trouble, solution = self._optimise(ahead, start_s, t_s, known, reference)
+        elapsed_ms = (self._clock() - started) * 1e3
+        if solution is not None and elapsed_ms > self.settings.gate.deadline_periods * self.settings.period_s * 1e3:
+            trouble, solution = f"solver took {elapsed_ms:.0f} ms, more than the deadline", None
+            self.controller.cold = True
+        return self._answer(t_s, start_s, solution, ahead, trouble, known, elapsed_ms)
+
+    # -- sensing ------------------------------------------------------------------------------------------------
+
+    def _sense(self, t_s: float, odometry: Odometry | None) -> str | None:
+        """Take in odometry; the reason why it can't be used, if so."""
+        if t_s < self._last_t_s - 1e-9:
+            self._restart()
+        self._last_t_s = t_s
+        if odometry is None:
+            return "no odometry"
+        if problem := refuse(odometry, t_s, self.settings.gate):
+            return problem
+        if self._stamp_s is None or odometry.stamp_s - self._stamp_s > self.settings.gate.reset_s:
+            self.estimator.reset(odometry)
+            self._force_N = self._previous_N.copy() if self._stamp_s is not None else self._force_N
+            self._stamp_s = odometry.stamp_s
+            return None
+        if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
+            return None
+        for duration, mean, end in self._history.segments(self._stamp_s, odometry.stamp_s, self._force_N, LONGEST_STEP_S):
+            self.estimator.predict(mean, duration)
+            self._force_N = end
+        self.estimator.correct(odometry)
+        self._stamp_s = odometry.stamp_s
+        self._history.forget_before(odometry.stamp_s)
+        return None
+
+    def _restart(self) -> None:
+        """The clock went back: everything timed is void."""
+        self._stamp_s, self._solution = None, None
+        self._history = ThrustHistory(len(self.vehicle.thrusters), self.settings.thruster_lag_s)
+        self._gate = Gate(self.settings.gate)
+        self.controller.cold = True
+
+    def _predict(self, until_s: float) -> Array:
+        """The state at the time the new thrust acts."""
+        assert self._stamp_s is not None
+        state, force = self.estimator.state, self._force_N
+        for duration, mean, _ in self._history.segments(self._stamp_s, until_s, force, LONGEST_STEP_S):
+            state = self.estimator.step(state, mean, duration)
+        return state
+
+    # -- optimising ---------------------------------------------------------------------------------------------
+
+    def _neighbours(
+        self, t_s: float, start_s: float, plans: Mapping[str, Plan], places: Mapping[str, Preview]
+    ) -> list[Neighbour]:
+        settings, times = self.settings.neighbours, start_s + self.controller.times_s
+        return [
+            others_of.predict(plan, t_s, times, places.get(name), settings)
+            for name, plan in plans.items()
+            if name != self.name and t_s - plan.stamp_s < settings.forget_s and sound(plan)
+        ]
+
+    def _optimise(
+        self, ahead: Array, start_s: float, t_s: float, known: list[Neighbour], reference: Preview
+    ) -> tuple[str | None, Solution | None]:
+        controller = self.controller
+        limits = self.settings.controller.limits
+        times = start_s + controller.times_s
+        wanted = reference.at(times)
+        if not np.isfinite(wanted.positions_m).all():
+            return "reference is not finite", None
+        chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
+        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(times), limits)
+        own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
+        seen = [n for n in chosen if n.name in self.must_see]
+        yaw = headings(np.broadcast_to(own, (len(times), 3)), seen, wanted, yaw_of(ahead[3:7]))
+        target = detour(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.side_rule)
+        goal = Goal(target, wanted.velocities_mps, yaw)
+        controller.problem.limits[2] = self._steady_thrust(wanted.velocities_mps[0], float(yaw[0]))
+        wrench, current = self.estimator.wrench, self.estimator.current
+        try:
+            solution = controller.solve(
+                ahead, self._previous_N, goal, others, wrench, current, max(0.0, t_s - self._solved_s)
+            )
+        except Exception as error:  # a back end that throws must not stop the vehicle's loop
+            controller.cold = True
+            return f"solver raised {type(error).__name__}: {error}", None
+        self._solved_s = t_s
+        if not solution.usable:
+            return f"solver failed with status {solution.status}", None
+        return None, solution
+
+    def _steady_thrust(self, velocity_mps: Array, yaw_rad: float) -> Array:
+        """Thrust that keeps the wanted motion against weight, drag, current and wrench: what the input cost is about."""
+        x = np.zeros(13)
+        x[3], x[6] = np.cos(yaw_rad / 2), np.sin(yaw_rad / 2)
+        x[7:10] = matrix(x[3:7]).T @ velocity_mps
+        i = self._ode.inputs  # thrust, the second input, stays zero
+        i[0][:], i[2][:], i[3][:] = x, self.estimator.current, self.estimator.wrench
+        self._ode.call()
+        thrust = self._hover @ self._ode.outputs[0][7:13]
+        return np.minimum(np.maximum(thrust, self._lower), self._upper)
+
+    # -- answering ----------------------------------------------------------------------------------------------
+
+    def _answer(
+        self,
+        t_s: float,
+        start_s: float,
+        solution: Solution | None,
+        ahead: Array | None,
+        trouble: str | None,
+        known: list[Neighbour],
+        elapsed_ms: float,
+    ) -> Command:
+        if solution is not None:
+            self._gate.fine()
+            self._station.release()
+            self._solution, self._plan_start_s = solution, start_s
+            mode, thrust = Mode.NMPC, solution.thrust_N
+        else:
+            mode = self._gate.fallback(t_s, self._solution is not None, ahead is not None)
+            thrust = self._fallback_thrust(mode, start_s, ahead)
+        thrust = np.minimum(np.maximum(thrust, self._lower), self._upper)
+        self._history.command(t_s + self.settings.actuation_delay_s, thrust)
+        self._previous_N = thrust
+        plan = self._plan(t_s, start_s, mode, ahead)
+        clear = all(self._clear(plan, n) for n in known)
+        health = Health(
+            mode=mode,
+            reason=trouble or "",
+            solve_ms=elapsed_ms,
+            iterations=solution.iterations if solution else 0,
+            slack_max=solution.slack_soft if solution else 0.0,
+            slack_hard_max=solution.slack_hard if solution else 0.0,
+            neighbour_age_s={n.name: n.age_s for n in known},
+            overrun=elapsed_ms > self.settings.period_s * 1e3,
+            committed=clear,
+        )
+        if not clear:
+            plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
+        return Command(thrust, plan, health)
+
+    def _fallback_thrust(self, mode: Mode, start_s: float, ahead: Array | None) -> Array:
+        if mode is Mode.SHIFTED_PLAN:
+            assert self._solution is not None
+            late = start_s - self._plan_start_s
+            k = int(np.searchsorted(self.controller.times_s, late + 1e-9, side="right") - 1)
+            return self._solution.thrusts_N[min(k, len(self._solution.thrusts_N) - 1)]
+        if mode is Mode.STATION_KEEPING:
+            assert ahead is not None
+            return self._station.thrust(ahead, self.estimator.wrench)
+        return np.zeros(len(self.vehicle.thrusters))
+
+    def _plan(self, t_s: float, start_s: float, mode: Mode, ahead: Array | None) -> Plan:
+        """What the others may expect: the optimised trajectory, or staying where we are."""
+        self._sequence += 1
+        if mode in (Mode.NMPC, Mode.SHIFTED_PLAN) and self._solution is not None:
+            states = self._solution.states
+            times = self._plan_start_s + self.controller.times_s
+        else:
+            states = (self.estimator.state if ahead is None else ahead)[None, :]
+            times = np.array([start_s])
+        velocities = rotate(states[:, 3:7], states[:, 7:10])
+        if len(times) == 1:
+            velocities = np.zeros((1, 3))
+        return Plan(self.name, self._sequence, t_s, times, states[:, 0:3].copy(), velocities)
+
+    def _clear(self, plan: Plan, other: Neighbour) -> bool:
+        """Whether the plan keeps the hard distance from a neighbour's, as far as known."""
+        if len(plan.times_s) != len(other.positions_m):
+            return True
+        gap = plan.positions_m - other.positions_m
+        return bool(np.einsum("ij,ij->i", gap, gap).min() >= self.settings.controller.limits.distance_hard_m**2)
