@@ -4,9 +4,9 @@ BIN := .venv/bin
 STAMP := .venv/.shoal-setup
 
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
-unexport PYTHONPATH PYTHONHOME LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test bench lint format system clean distclean
+.PHONY: help setup run test bench lint format lock system clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -35,6 +35,11 @@ lint: setup  ## ruff and mypy
 format: setup  ## put the code into ruff's form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+lock:  ## requirements.txt from requirements.in (needs uv)
+	@{ echo '# Made from requirements.in by `make lock`.'; \
+	   uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-header requirements.in; } > requirements.new
+	@mv requirements.new requirements.txt
 
 system:  ## Debian packages that a window needs (as root)
 	@tools/setup.sh system

@@ -4,6 +4,7 @@
 #   tools/setup.sh system   only the Debian packages that Qt needs (root)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the speed of every later start
 
 python=${PYTHON:-python3}
 venv_python=.venv/bin/python
@@ -67,8 +68,11 @@ check_compiler() {
         say "no C compiler found: models run in CasADi's own virtual machine, which is slower; install gcc to compile them"
 }
 
-check_ros() {
-    "$venv_python" -c 'import rclpy' 2>/dev/null ||
+check_imports() {
+    # Also writes the bytecode of the large libraries, which --no-compile left out.
+    "$venv_python" -c 'import casadi, dask.distributed, matplotlib.pyplot, pandas, pyarrow, pydantic, scipy.optimize, typer' ||
+        fail "the installed libraries cannot be imported (see above); 'make distclean setup' starts again"
+    "$venv_python" -c 'import rclpy.node, nav_msgs.msg' 2>/dev/null ||
         say "no ROS 2 here: its wheels exist for x86-64 Linux only; simulation and experiments work, nodes need a ROS 2 Jazzy of the system"
 }
 
@@ -83,5 +87,5 @@ make_venv
 install_python
 check_qt
 check_compiler
-check_ros
+check_imports
 say "done: .venv/bin/shoal --help"

@@ -7,7 +7,7 @@ name = "shoal_bringup"
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
-    """Files below `folder` with their place in share/. The folder is a link to the repository's: colcon wants paths inside.
+    """Files below `folder` with their place in share/. A link to the repository's folder: colcon wants paths inside.
 
     Not for pip's editable installs: a copy in the environment would grow stale, and the checkout is found without it.
     """
@@ -33,6 +33,7 @@ setup(
         *(entry for folder in ("config", "launch", "worlds", "models") for entry in shared(folder)),
     ],
     install_requires=["shoal_core", "shoal_ros"],
+    extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
 )

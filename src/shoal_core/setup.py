@@ -31,6 +31,7 @@ setup(
         "scipy",
         "typer",
     ],
+    extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
     entry_points={"console_scripts": ["shoal = shoal.cli:main"]},

@@ -14,6 +14,7 @@ setup(
         (f"share/{name}", ["package.xml"]),
     ],
     install_requires=["shoal_core", "shoal_ros"],
+    extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
 )
