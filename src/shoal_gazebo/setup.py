@@ -5,16 +5,22 @@ name = "shoal_gazebo"
 setup(
     name=name,
     version="0.1.0",
-    description="Gazebo: bridge configuration rendered per vehicle, and spawning",
+    description="Gazebo: models and worlds generated from the vehicle description, bridge rendered per vehicle, watchdog",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={"shoal_gazebo": ["py.typed"]},
+    package_data={name: ["py.typed", "templates/*.jinja", "looks/*.yaml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),
     ],
-    install_requires=["shoal_core", "shoal_ros"],
+    install_requires=["shoal_core", "jinja2"],
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            "thrust_watchdog = shoal_gazebo.thrust_watchdog:main",
+            "clock_relay = shoal_gazebo.clock_relay:main",
+        ]
+    },
 )

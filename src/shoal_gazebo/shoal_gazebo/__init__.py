@@ -1,1 +1,1 @@
-"""Gazebo: bridge configuration rendered per vehicle, and spawning."""
+"""Gazebo: models and worlds generated from the vehicle description, bridge rendered per vehicle, watchdog."""

@@ -1,0 +1,88 @@
+"""ros_gz_bridge's YAML, one file per vehicle and one for what they share: Gazebo's bridge has no templating of its own.
+
+Gazebo's names follow from the model's name (read in gz-sim 8): thrust /model/<v>/joint/<t>_joint/cmd_thrust, odometry
+/model/<v>/odometry, a camera without <topic> /world/<w>/model/<v>/link/base_link/sensor/camera/image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import yaml
+
+from shoal.vehicles.fleet_file import Fleet, Member
+
+TO_ROS, TO_GAZEBO = "GZ_TO_ROS", "ROS_TO_GZ"
+SHARED = "shared"  # name of the file that is not a vehicle's
+RAW_CLOCK = "/gazebo/clock"  # Gazebo ticks once a step; `clock_relay` hands on fewer as /clock
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One topic across the bridge."""
+
+    ros_topic: str
+    gz_topic: str
+    ros_type: str
+    gz_type: str
+    direction: str
+    queue: int = 10
+    lazy: bool = False  # only while someone on the ROS side listens
+
+    def as_mapping(self) -> dict[str, object]:
+        """As ros_gz_bridge spells it."""
+        side = "publisher_queue" if self.direction == TO_ROS else "subscriber_queue"
+        mapping: dict[str, object] = {
+            "ros_topic_name": self.ros_topic,
+            "gz_topic_name": self.gz_topic,
+            "ros_type_name": self.ros_type,
+            "gz_type_name": self.gz_type,
+            "direction": self.direction,
+            side: self.queue,
+        }
+        return mapping | ({"lazy": True} if self.lazy else {})
+
+
+def thrust_topic(vehicle: str, thruster: str) -> str:
+    """The same name on both sides, as the fleet's controllers publish it."""
+    return f"/model/{vehicle}/joint/{thruster}_joint/cmd_thrust"
+
+
+def vehicle_entries(member: Member, world: str, camera: bool = True) -> list[Entry]:
+    """Everything of one vehicle."""
+    name = member.name
+    odometry = "nav_msgs/msg/Odometry", "gz.msgs.Odometry"
+    entries = [Entry(f"/{name}/odometry", f"/model/{name}/odometry", *odometry, TO_ROS)]
+    for thruster in member.vehicle().thrusters:
+        topic = thrust_topic(name, thruster.name)
+        # One place in the queue: an old thrust command is worth nothing once there is a newer one.
+        entries.append(Entry(topic, topic, "std_msgs/msg/Float64", "gz.msgs.Double", TO_GAZEBO, queue=1))
+    if camera:
+        sensor = f"/world/{world}/model/{name}/link/base_link/sensor/camera"
+        for topic, kind in (("image", "Image"), ("camera_info", "CameraInfo")):
+            types = f"sensor_msgs/msg/{kind}", f"gz.msgs.{kind}"
+            entries.append(Entry(f"/{name}/camera/{topic}", f"{sensor}/{topic}", *types, TO_ROS, queue=1, lazy=True))
+    return entries
+
+
+def shared_entries() -> list[Entry]:
+    """Clock and current: once, however many vehicles there are."""
+    return [
+        Entry(RAW_CLOCK, "/clock", "rosgraph_msgs/msg/Clock", "gz.msgs.Clock", TO_ROS),
+        Entry("/ocean_current", "/ocean_current", "geometry_msgs/msg/Vector3", "gz.msgs.Vector3d", TO_GAZEBO),
+    ]
+
+
+def bridge_entries(fleet: Fleet, world: str, camera: bool = True) -> dict[str, list[Entry]]:
+    """By file: `shared` and every vehicle's name."""
+    files = {SHARED: shared_entries()}
+    return files | {member.name: vehicle_entries(member, world, camera) for member in fleet.vehicles}
+
+
+def render_bridge(fleet: Fleet, world: str, camera: bool = True) -> dict[str, str]:
+    """YAML text by file name (without suffix)."""
+    texts = {}
+    for name, entries in bridge_entries(fleet, world, camera).items():
+        head = f"# ros_gz_bridge: {name}, fleet {fleet.name}, world {world}. Made by `shoal gazebo bridge`.\n"
+        texts[name] = head + yaml.safe_dump([e.as_mapping() for e in entries], sort_keys=False, width=160)
+    return texts

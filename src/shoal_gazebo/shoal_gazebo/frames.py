@@ -1,0 +1,63 @@
+"""The core's frames (NED, FRD) against Gazebo's (ENU, FLU). Nothing of ROS here: the generator runs without it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+FRD_TO_FLU: Array = np.diag([1.0, -1.0, -1.0])  # its own inverse
+FRD_TO_FLU_6: Array = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])  # [linear, angular]: a rotation turns both alike
+NED_TO_ENU: Array = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # its own inverse
+
+
+def flu_vector(frd: Array) -> Array:
+    """A body vector."""
+    return FRD_TO_FLU @ frd
+
+
+def flu_inertia(frd: Array) -> Array:
+    """A 3×3 tensor."""
+    return FRD_TO_FLU @ frd @ FRD_TO_FLU
+
+
+def flu_matrix(frd: Array) -> Array:
+    """A 6×6 matrix that maps [v, ω] to [force, moment]: only the signs of off-diagonal entries change."""
+    return FRD_TO_FLU_6 @ frd @ FRD_TO_FLU_6
+
+
+def enu_position(ned: Array) -> Array:
+    """A world vector."""
+    return NED_TO_ENU @ ned
+
+
+def enu_yaw_rad(heading_rad: float) -> float:
+    """Heading (clockwise from north) to ENU yaw (counter-clockwise from east), within ±π."""
+    yaw = np.pi / 2 - heading_rad
+    return float(np.arctan2(np.sin(yaw), np.cos(yaw)))
+
+
+def skew(a: Array) -> Array:
+    """S(a) with S(a) b = a × b."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def rpy_along_x(direction: Array) -> tuple[float, float, float]:
+    """Roll, pitch, yaw that turn the x axis onto a direction (roll is free: 0)."""
+    x, y, z = direction / np.linalg.norm(direction)
+    level = np.hypot(x, y)
+    yaw = np.arctan2(y, x) if level > 1e-9 else 0.0
+    return 0.0, float(np.arctan2(-z, level)), float(yaw)
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), as SDF means it."""
+    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (np.cos, np.sin))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
