@@ -32,7 +32,7 @@ def demo(
     apart = np.linalg.norm(result.track.states[:, 0, :3] - result.track.states[:, 1, :3], axis=1)
     console.print(
         f"Same commands, yet the {apart[0]:.1f} m between them became {apart.min():.1f} m at least "
-        f"and {apart[-1]:.1f} m in the end:\nvehicles differ (here by up to 20 %), the water moves, and nobody steers.\n"
+        f"and {apart[-1]:.1f} m in the end:\nvehicles differ (by up to 20 %), the water moves, and nobody steers.\n"
         f"{duration_s:g} s of two vehicles took {took:.2f} s."
     )
     console.print(f"picture: {draw_demo(result, plot)}")

@@ -16,8 +16,9 @@ from shoal.vehicles.description import AXES, Vehicle
 from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
-_DEPTH_M, _STEP_S, _PERIOD_S = 50.0, 10.0, 0.05
-_STIFFNESS, _DAMPING = 10.0, 3.0  # N m/rad, N m s/rad: enough against the Munk moment, gentle with the thrusters' lag
+_DEPTH_M, _STEP_S, _PERIOD_S = 50.0, 10.0, 0.1
+_START = np.array([[0, 0, _DEPTH_M, 1.0, *np.zeros(9)]])  # at rest, level
+_STIFFNESS, _DAMPING = 10.0, 1.5  # N m/rad, N m s/rad: enough against the Munk moment, gentle with the thrusters' lag
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def _step(model: VehicleModel, axis: int) -> Step:
     push = model.max_force(axis, 1) * np.eye(6)[axis]
     net_N = vehicle.weight_N - vehicle.buoyancy_N
     held = _run(vehicle, lambda x: push + _hold(x, axis, net_N))
-    alone = _run(vehicle, lambda _x: push)
+    thrust = allocate(vehicle, push)[None]
+    alone = open_loop([vehicle], _START, lambda _t: thrust, _STEP_S, period_s=_PERIOD_S).states[:, 0, 7:13]
     times_s: Array = _PERIOD_S * np.arange(len(held), dtype=np.float64)
     terminal = model.terminal_speed(axis, push[axis] + (net_N if axis == 2 else 0.0))
     return Step(AXES[axis], push[axis], times_s, held[:, axis], alone[:, axis], terminal)
@@ -89,7 +91,7 @@ def _hold(state: Array, axis: int, net_N: float) -> Array:
 
 def _run(vehicle: Vehicle, wrench: Callable[[Array], Array]) -> Array:
     """Body velocities (T,6) from rest."""
-    plant = Plant([vehicle], np.array([[0, 0, _DEPTH_M, 1.0, *np.zeros(9)]]))
+    plant = Plant([vehicle], _START)
     velocities = [np.zeros(6)]
     for _ in range(round(_STEP_S / _PERIOD_S)):
         state = plant.step([allocate(vehicle, wrench(plant.states[0]))], _PERIOD_S)[0]

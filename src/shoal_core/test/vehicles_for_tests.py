@@ -1,0 +1,60 @@
+"""Vehicles that several tests use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.vehicles.description import Vehicle, load_vehicle
+
+SETS = ("wu2018", "ng2024", "von_benzon2022")
+
+
+def shipped(parameter_set: str) -> Vehicle:
+    """A set of the BlueROV2 Heavy."""
+    return load_vehicle("bluerov2_heavy", parameter_set)
+
+
+def full_matrices() -> Vehicle:
+    """Nothing zero: full 6×6 added mass and damping, a skew inertia, centres off every axis."""
+    rng = np.random.default_rng(5)
+    base = shipped("wu2018")
+
+    def coupled(diagonal: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+        noise = rng.uniform(-1, 1, (6, 6)) * np.sqrt(np.outer(diagonal, diagonal)) * size
+        return np.diag(diagonal) + (noise + noise.T) / 2
+
+    return replace(
+        base,
+        inertia_kgm2=np.array([[0.30, 0.02, -0.03], [0.02, 0.35, 0.01], [-0.03, 0.01, 0.40]]),
+        cg_m=np.array([0.02, -0.01, 0.03]),
+        cb_m=np.array([-0.01, 0.015, -0.02]),
+        added_mass=coupled(np.diag(base.added_mass), 0.2),
+        linear_damping=coupled(np.diag(base.linear_damping), 0.2),
+        quadratic_damping=coupled(np.diag(base.quadratic_damping), 0.05),
+    )
+
+
+def vehicle_named(name: str) -> Vehicle:
+    """One of the sets, or the one with full matrices."""
+    return full_matrices() if name == "full" else shipped(name)
+
+
+def neutral(vehicle: Vehicle) -> Vehicle:
+    """Neither sinks nor rights itself: no static forces at all."""
+    return replace(vehicle, buoyancy_N=vehicle.weight_N, cg_m=np.zeros(3), cb_m=np.zeros(3))
+
+
+def random_state(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Any place and attitude, up to 2 m/s and 3 rad/s."""
+    q = rng.standard_normal(4)
+    return np.concatenate(
+        [rng.uniform(-20, 20, 3), q / np.linalg.norm(q), rng.uniform(-2, 2, 3), rng.uniform(-3, 3, 3)]
+    )
+
+
+def at_rest(count: int = 1) -> NDArray[np.float64]:
+    """(count,13) level, heading north, 5 m down."""
+    return np.tile([0, 0, 5.0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0], (count, 1))
