@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 import casadi as ca
-import newton_euler
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from vehicles_for_tests import SETS, random_state, vehicle_named
 
+import newton_euler
 from shoal.codegen import compiled
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics, coriolis_of_matrix, coriolis_without_linear_velocity
 from shoal.vehicles.functions import ode_function
 from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, rigid_body_mass, structure_of
+from vehicles_for_tests import SETS, random_state, vehicle_named
 
 
 @lru_cache(maxsize=32)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import newton_euler
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+
+import newton_euler
+from shoal.vehicles.description import Vehicle
 from trajectories import trajectory
 from vehicles_for_tests import SETS, at_rest, neutral, random_state, shipped, vehicle_named
-
-from shoal.vehicles.description import Vehicle
 
 # One added mass for both heave directions: with two, energy is not a function of the state (see docs/model.md).
 ENERGETIC = [*SETS, "full"]

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trajectories import trajectory
-from vehicles_for_tests import SETS, at_rest, neutral, random_state, shipped, vehicle_named
 
 from shoal.simulation.drop import drop_test
 from shoal.vehicles.allocation import allocate
 from shoal.vehicles.description import AXES
 from shoal.vehicles.functions import VehicleModel
+from trajectories import trajectory
+from vehicles_for_tests import SETS, at_rest, neutral, random_state, shipped, vehicle_named
 
 # Fosso et al. 2023, as in the specification.
 PRINTED_B = np.array(

@@ -16,9 +16,9 @@ from shoal.vehicles.description import AXES, Vehicle
 from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
-_DEPTH_M, _STEP_S, _PERIOD_S = 50.0, 10.0, 0.1
+_DEPTH_M, _STEP_S, _PERIOD_S = 50.0, 10.0, 0.05
 _START = np.array([[0, 0, _DEPTH_M, 1.0, *np.zeros(9)]])  # at rest, level
-_STIFFNESS, _DAMPING = 10.0, 1.5  # N m/rad, N m s/rad: enough against the Munk moment, gentle with the thrusters' lag
+_STIFFNESS, _DAMPING = 10.0, 3.0  # N m/rad, N m s/rad: enough against the Munk moment, gentle with the thrusters' lag
 
 
 @dataclass(frozen=True)
