@@ -198,16 +198,15 @@ class Nmpc:
     def _guess_shifted(self, x0: Array, elapsed_s: float) -> None:
         p = self.problem
         if elapsed_s > 0:
-            index, share = self._shift(elapsed_s)
-            ends = p.x[-1].copy()
-            p.x[:] = (1 - share)[:, None] * p.x[index] + share[:, None] * p.x[np.minimum(index + 1, len(p.x) - 1)]
-            late = self.times_s + elapsed_s > self.times_s[-1]
-            p.x[late] = ends  # the plan's end goes on resting in its last state
-            p.u[:] = p.u[np.minimum(index[:-1], len(p.u) - 1)]
+            index, share = self._shift(elapsed_s)  # beyond the plan's end its last state goes on
+            p.x[:] = (1 - share) * p.x[index] + share * p.x[index + 1]
+            p.u[:] = p.u[index[:-1]]
         p.x[0] = x0
-        flip = p.x[:, 3:7] @ x0[3:7] < 0
-        p.x[flip, 3:7] *= -1
-        p.x[:, 3:7] /= np.linalg.norm(p.x[:, 3:7], axis=1, keepdims=True)
+        q = p.x[:, 3:7]
+        facing = q @ x0[3:7]
+        if facing.min() < 0:
+            q[facing < 0] *= -1
+        q /= np.sqrt(np.einsum("ij,ij->i", q, q))[:, None]
 
     def _shift(self, elapsed_s: float) -> tuple[NDArray[np.intp], Array]:
         key = round(elapsed_s, 6)
@@ -217,5 +216,5 @@ class Nmpc:
             times = np.minimum(self.times_s + key, self.times_s[-1])
             index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, len(times) - 2)
             share = (times - self.times_s[index]) / np.diff(self.times_s)[index]
-            self._shifts[key] = (index, share)
+            self._shifts[key] = (index, share[:, None])
         return self._shifts[key]

@@ -19,11 +19,11 @@ class Weights(_Frozen):
     """K of the cost terms K·error², per 0.1 s of horizon (spec section 3)."""
 
     position_xy: float = Field(default=35.0, ge=0, le=1000, description="1/m², horizontal position")
-    position_z: float = Field(default=60.0, ge=0, le=1000, description="1/m², depth")
-    attitude: float = Field(default=12.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
+    position_z: float = Field(default=45.0, ge=0, le=1000, description="1/m², depth")
+    attitude: float = Field(default=20.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
     attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², the thesis's second term")
     velocity: float = Field(default=8.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
-    rate: float = Field(default=1.0, ge=0, le=1000, description="s², body rates")
+    rate: float = Field(default=3.0, ge=0, le=1000, description="s², body rates")
     thrust: float = Field(default=0.02, ge=1e-6, le=100, description="1/N², against the trim thrust")
     thrust_rate: float = Field(default=0.05, ge=0, le=100, description="1/N², first thrust against the last one sent")
     proximal: float = Field(default=0.05, ge=0, le=100, description="1/N², thrust plan against the last plan")
@@ -34,8 +34,8 @@ class Penalties(_Frozen):
 
     distance_soft: float = Field(default=300.0, ge=1, le=1e4, description="1/m")
     distance_hard: float = Field(default=6000.0, ge=1, le=1e5, description="1/m")
-    sight_soft: float = Field(default=60.0, ge=1, le=1e4, description="per unit of cosine")
-    sight_hard: float = Field(default=1500.0, ge=1, le=1e5, description="per unit of cosine")
+    sight_soft: float = Field(default=150.0, ge=1, le=1e4, description="per unit of cosine")
+    sight_hard: float = Field(default=2000.0, ge=1, le=1e5, description="per unit of cosine")
     quadratic: float = Field(default=100.0, ge=0.1, le=1e4, description="on the square of each violation")
 
     @model_validator(mode="after")

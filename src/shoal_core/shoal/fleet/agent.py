@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.codegen import Buffered
+from shoal.codegen import Buffered, compiled
 from shoal.control.backends import choose_backend
 from shoal.control.nmpc import Goal, Nmpc, Solution
-from shoal.control.rotations import matrix, rotate, yaw_of
+from shoal.control.rotations import matrix, yaw_of
 from shoal.control.settings import ControllerSettings
 from shoal.control.station_keeping import StationKeeping
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
@@ -47,6 +47,7 @@ class AgentSettings(BaseModel):
     period_s: float = Field(default=0.1, gt=0, le=1.0)
     actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
     thruster_lag_s: float = Field(default=0.0, ge=0, le=1.0, description="thrusters' time constant")
+    thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
     backend: str = "auto"
 
 
@@ -77,7 +78,7 @@ class Agent:
         self.estimator = StateEstimator(vehicle, settings.estimator)
         self._clock = clock
         model = VehicleModel(vehicle)
-        self._ode = Buffered(model.ode)
+        self._ode = Buffered(compiled(model.ode))
         self._ode.inputs[4][:] = model.theta
         self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
@@ -91,6 +92,7 @@ class Agent:
         self._solution: Solution | None = None
         self._solved_s = -np.inf
         self._previous_N = np.zeros(len(vehicle.thrusters))
+        self._checked: dict[str, tuple[Plan | None, bool]] = {}
 
     def apply(self, controller: ControllerSettings) -> None:
         """New weights, limits and penalties from the next step on."""
@@ -109,7 +111,8 @@ class Agent:
         started = self._clock()
         trouble = self._sense(t_s, odometry)
         act_s = t_s + self.settings.actuation_delay_s
-        start_s = act_s + self.settings.thruster_lag_s  # a lag acts like a delay of its time constant
+        # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
+        start_s = act_s + self.settings.thruster_lag_s / self.settings.thruster_lead
         solution, ahead = None, None
         known: list[Neighbour] = []
         if trouble is None and self._stamp_s is not None:
@@ -172,8 +175,14 @@ class Agent:
         return [
             others_of.predict(plan, t_s, times, places.get(name), settings)
             for name, plan in plans.items()
-            if name != self.name and t_s - plan.stamp_s < settings.forget_s and sound(plan)
+            if name != self.name and t_s - plan.stamp_s < settings.forget_s and self._sound(plan)
         ]
+
+    def _sound(self, plan: Plan) -> bool:
+        """Whether a plan can be computed with; each is looked at once."""
+        if self._checked.get(plan.vehicle, (None, False))[0] is not plan:
+            self._checked[plan.vehicle] = (plan, sound(plan))
+        return self._checked[plan.vehicle][1]
 
     def _optimise(
         self, ahead: Array, start_s: float, t_s: float, known: list[Neighbour], reference: Preview
@@ -232,13 +241,13 @@ class Agent:
             self._gate.fine()
             self._station.release()
             self._solution, self._plan_start_s = solution, start_s
-            mode, thrust = Mode.NMPC, solution.thrust_N
+            mode, thrust = Mode.NMPC, self._lead(t_s, solution.thrust_N)
         else:
             mode = self._gate.fallback(t_s, self._solution is not None, ahead is not None)
             thrust = self._fallback_thrust(mode, start_s, ahead)
         thrust = np.minimum(np.maximum(thrust, self._lower), self._upper)
         self._history.command(t_s + self.settings.actuation_delay_s, thrust)
-        self._previous_N = thrust
+        self._previous_N = solution.thrust_N if solution is not None else thrust
         plan = self._plan(t_s, start_s, mode, ahead)
         clear = all(self._clear(plan, n) for n in known)
         health = Health(
@@ -255,6 +264,15 @@ class Agent:
         if not clear:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
         return Command(thrust, plan, health)
+
+    def _lead(self, t_s: float, wanted_N: Array) -> Array:
+        """The command that brings the lagging thrusters to the wanted force sooner."""
+        if self.settings.thruster_lag_s <= 1e-6 or self._stamp_s is None:
+            return wanted_N
+        act_s = t_s + self.settings.actuation_delay_s
+        pieces = self._history.segments(self._stamp_s, act_s, self._force_N, LONGEST_STEP_S)
+        force = pieces[-1][2] if pieces else self._force_N
+        return force + self.settings.thruster_lead * (wanted_N - force)
 
     def _fallback_thrust(self, mode: Mode, start_s: float, ahead: Array | None) -> Array:
         if mode is Mode.SHIFTED_PLAN:
@@ -276,10 +294,12 @@ class Agent:
         else:
             states = (self.estimator.state if ahead is None else ahead)[None, :]
             times = np.array([start_s])
-        velocities = rotate(states[:, 3:7], states[:, 7:10])
-        if len(times) == 1:
-            velocities = np.zeros((1, 3))
-        return Plan(self.name, self._sequence, t_s, times, states[:, 0:3].copy(), velocities)
+        positions = states[:, 0:3].copy()
+        velocities = np.zeros_like(positions)
+        if len(times) > 1:
+            velocities[:-1] = (positions[1:] - positions[:-1]) / self.controller.problem.steps_s[:, None]
+            velocities[-1] = velocities[-2]
+        return Plan(self.name, self._sequence, t_s, times, positions, velocities)
 
     def _clear(self, plan: Plan, other: Neighbour) -> bool:
         """Whether the plan keeps the hard distance from a neighbour's, as far as known."""

@@ -20,7 +20,10 @@ class Preview:
     headings_rad: Array | None = None  # (K,) wanted heading without jumps of 2π; None: the controller chooses
 
     def at(self, times_s: Array) -> Preview:
-        """Resampled at `times_s`: cubic Hermite inside (position and velocity agree), constant velocity outside."""
+        """Resampled at `times_s`: straight between the samples, constant velocity outside them.
+
+        Straight lines are off by at most a·h²/8: 0.1 mm for samples 0.1 s apart on a path of 0.1 m/s².
+        """
         t, own = np.asarray(times_s, dtype=float), self.times_s
         if len(own) == 1:
             ahead = (t - own[0])[:, None]
@@ -28,18 +31,11 @@ class Preview:
             heading = None if self.headings_rad is None else np.full(len(t), self.headings_rad[0])
             return Preview(t, self.positions_m + ahead * velocity, velocity, heading)
         k = np.minimum(np.maximum(own.searchsorted(t, side="right") - 1, 0), len(own) - 2)
-        start = own[k]
-        step = own[k + 1] - start
+        start, end = own[k], own[k + 1]
         inside = np.minimum(np.maximum(t, own[0]), own[-1])
-        s = (inside - start) / step
-        s2 = s * s
-        bend = s2 * (s - 1.0)  # s³ − s²
-        p0, v0, v1 = self.positions_m[k], self.velocities_mps[k], self.velocities_mps[k + 1]
-        way = self.positions_m[k + 1] - p0
-        position = p0 + (s2 - 2 * bend)[:, None] * way
-        position += (step * (bend - s2 + s))[:, None] * v0 + (step * bend)[:, None] * v1
-        velocity = (6.0 * (s - s2) / step)[:, None] * way
-        velocity += (3 * s2 - 4 * s + 1)[:, None] * v0 + (3 * s2 - 2 * s)[:, None] * v1
+        share = ((inside - start) / (end - start))[:, None]
+        position = self.positions_m[k] * (1 - share) + self.positions_m[k + 1] * share
+        velocity = self.velocities_mps[k] * (1 - share) + self.velocities_mps[k + 1] * share
         if t[0] < own[0] or t[-1] > own[-1]:
             position += (t - inside)[:, None] * velocity
         heading = None if self.headings_rad is None else np.interp(t, own, self.headings_rad)

@@ -41,7 +41,7 @@ class RunSpec:
     seed: int = 0
     controller: str = "nmpc"
     duration_s: float | None = None  # None: the path's
-    control_period_s: float = 0.1
+    control_period_s: float = 0.05  # the thesis's; waves leave no time to spare
     record_plans_every_s: float = 0.5
     settings: ControllerSettings | None = None  # None: the defaults with the fleet file's limits
 
