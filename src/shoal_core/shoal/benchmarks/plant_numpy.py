@@ -20,15 +20,16 @@ class NumpyPlant:
         self.rigid, self.added, self.b = rigid_body_mass(vehicle), vehicle.added_mass, vehicle.thrust_matrix
         self.linear, self.quadratic = np.diag(vehicle.linear_damping), np.diag(vehicle.quadratic_damping)
         self.lower, self.upper = vehicle.thrust_min_N, vehicle.thrust_max_N
-        self.lag = np.array([t.time_constant_s for t in vehicle.thrusters])
+        self.lag = np.maximum([t.time_constant_s for t in vehicle.thrusters], 1e-9)
         self.dead_band = np.array([t.dead_band_N for t in vehicle.thrusters])
 
     def step(self, x: Array, forces: Array, command: Array, current: Array, dt: float) -> tuple[Array, Array]:
         """One RK4 step of the body (13,), exact step of the lag (n,)."""
         target = np.clip(command, self.lower, self.upper)
         target = np.where(np.abs(target) < self.dead_band, 0.0, target)
-        forces_next = target + (forces - target) * np.exp(-dt / np.maximum(self.lag, 1e-9))
-        tau = self.b @ ((forces + forces_next) / 2)
+        decay = np.exp(-dt / self.lag)
+        forces_next = target + (forces - target) * decay
+        tau = self.b @ (target + (forces - target) * (1 - decay) * self.lag / dt)
         k1 = self._ode(x, tau, current)
         k2 = self._ode(x + dt / 2 * k1, tau, current)
         k3 = self._ode(x + dt / 2 * k2, tau, current)

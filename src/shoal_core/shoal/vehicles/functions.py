@@ -38,7 +38,7 @@ def plant_step_function(structure: Structure, substeps: int, use_compiler: bool 
 
     (x13, forces n, command n, currents 3×substeps, theta, thruster [lower, upper, lag, dead band, gain] n×5, dt)
     → (x13, forces). The lag is integrated exactly over a step (command constant), so that a lag of zero is no
-    special case; the body sees the mean force over the step.
+    special case; the body sees the exact mean force over the step.
     """
     n = structure.thruster_count
     dynamics = Dynamics(structure)
@@ -49,8 +49,10 @@ def plant_step_function(structure: Structure, substeps: int, use_compiler: bool 
     lower, upper, lag, dead_band, gain = (thruster[:, i] for i in range(5))
     target = ca.fmax(lower, ca.fmin(upper, command))
     target = ca.if_else(ca.fabs(target) < dead_band, 0, target) * gain
-    f_next = target + (f - target) * ca.exp(-dt / ca.fmax(lag, 1e-9))
-    tau = dynamics.wrench(p, (f + f_next) / 2)
+    lag = ca.fmax(lag, 1e-9)
+    decay = ca.exp(-dt / lag)
+    f_next = target + (f - target) * decay
+    tau = dynamics.wrench(p, target + (f - target) * (1 - decay) * lag / dt)
     x_next = normalised(rk4(lambda y: dynamics.quaternion_ode(p, y, tau, current), x, dt))
     one = ca.Function("one", [ca.vertcat(x, f), current, command, theta, thruster, dt], [ca.vertcat(x_next, f_next)])
     state, currents = ca.MX.sym("state", 13 + n), ca.MX.sym("currents", 3, substeps)
