@@ -6,14 +6,19 @@ import hashlib
 import importlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal.config import find_config
 from shoal.errors import ShoalError
 from shoal.experiments.condition import Condition
+from shoal.experiments.provenance import code_version
 from shoal.experiments.record import RunRecord
+
+if TYPE_CHECKING:
+    from shoal.simulation.run import RunSpec
 
 DEFAULT_SIMULATE = "shoal.experiments.job:simulate_job"
 
@@ -53,14 +58,20 @@ class Job:
 
 def simulate_job(job: Job) -> RunRecord:
     """The fleet simulator on this job."""
-    from shoal.simulation import run  # the simulator loads CasADi and a solver; campaigns and reports need neither
+    from shoal.simulation.run import RunSpec  # loads CasADi; campaigns and reports need it not
 
-    chosen = {} if job.control_period_s is None else {"control_period_s": job.control_period_s}
-    spec = run.RunSpec(
-        path=job.path, fleet=job.fleet, condition=job.condition, seed=job.seed, controller=job.controller,
-        duration_s=job.duration_s, **chosen,
-    )  # fmt: skip
-    return run.simulate(spec)
+    spec = RunSpec(job.path, job.fleet, job.condition, job.seed, job.controller, job.duration_s)
+    if job.control_period_s is not None:
+        spec = replace(spec, control_period_s=job.control_period_s)
+    return simulate_spec(spec)
+
+
+def simulate_spec(spec: RunSpec, progress: Callable[[float], None] | None = None) -> RunRecord:
+    """Simulate, and note which code did it."""
+    from shoal.simulation.run import simulate
+
+    record = simulate(spec, progress)
+    return replace(record, meta={**record.meta, "code_version": code_version()})
 
 
 def find_simulate(dotted: str) -> Callable[[Job], RunRecord]:

@@ -21,7 +21,8 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, W
 
 from shoal.experiments import ros_messages as msg
 from shoal.experiments.geometry import all_pairs, distances_m, fov_angles_deg
-from shoal.experiments.record import MODE_NAMES, RunRecord
+from shoal.experiments.record import RunRecord
+from shoal.fleet.health import Mode
 
 DIAGNOSTICS_PERIOD_S = 1.0
 Item = tuple[float, str, str, Any]  # t_s, topic, message type, message
@@ -106,11 +107,10 @@ def _health(record: RunRecord) -> Iterator[Item]:
 
 
 def _status(record: RunRecord, k: int, v: int, said: list[str]) -> Any:
-    mode = int(record.mode[k, v])
-    name = MODE_NAMES[mode] if 0 <= mode < len(MODE_NAMES) else f"MODE_{mode}"
+    mode = Mode(int(record.mode[k, v]))
     values = {
         "solve_ms": f"{record.solve_ms[k, v]:.3f}",
         "slack_max": f"{record.slack_max[k, v]:.6g}",
         "neighbour_age_s": f"{record.neighbour_age_s[k, v]:.3f}",
     }
-    return msg.status(record.names[v], mode, "; ".join([name, *said]), values)
+    return msg.status(record.names[v], mode, "; ".join([mode.name, *said]), values)

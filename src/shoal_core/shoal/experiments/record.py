@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MODE_NAMES = ("NMPC", "SHIFTED_PLAN", "STATION_KEEPING", "ZERO_THRUST")  # by value of `Mode`; 0 is the normal one
-
 
 @dataclass(frozen=True)
 class Limits:

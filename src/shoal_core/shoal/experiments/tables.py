@@ -91,9 +91,9 @@ def error_table(cells: Sequence[CellFigures]) -> Table:
     head = ("condition", "path", "runs", "crashed", "RMSE settled [m]", "RMSE [m]", "strayed",
             "FOV max [°]", "distance min [m]", "fallback")  # fmt: skip
     explanation = (
-        "Formation centroid against the setpoint, after 10 s of settling and over the whole run; strayed: more than 2 "
-        "m off after settling; largest angle and smallest distance of a run. Median over the runs, and the worst run in "
-        "brackets. Fallback: control steps that the optimiser did not decide."
+        "Formation centroid against the setpoint, after 10 s of settling and over the whole run; strayed: more than "
+        "2 m off after settling; largest angle and smallest distance of a run. Median over the runs, and the worst run "
+        "in brackets. Fallback: control steps that the optimiser did not decide."
     )
     return Table("Path error and margins", explanation, head, tuple(rows), ruled=(2, 4, 7))
 

@@ -1,0 +1,42 @@
+"""`shoal view RUN`: replay a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def view(
+    run: Path = typer.Argument(help="Run directory, as `shoal simulate --out` or a campaign's recordings/ hold it."),
+    save: Path = typer.Option(None, "--save", "-s", help="GIF or MP4 file instead of a window; PNG for one instant."),
+    speed: float = typer.Option(20.0, min=0.1, help="Simulated seconds per second of film."),
+    fps: float = typer.Option(10.0, min=1.0, max=60.0, help="Pictures per second."),
+    at_s: float = typer.Option(None, "--at", help="The instant of a PNG; the middle of the run if not given."),
+) -> None:
+    """Replay a run: vehicles with cones and plans, distances, FOV angles. Without a display it saves RUN/replay.gif."""
+    from rich.progress import Progress
+
+    from shoal.console import out
+    from shoal.experiments.view import has_display, load_run, save_animation, save_still, show_animation
+
+    record = load_run(run)
+    if save is None and has_display():
+        show_animation(record, speed=speed, fps=fps)
+        return
+    target = save or run / "replay.gif"
+    if target.suffix.lower() == ".png":
+        save_still(record, target, record.duration_s / 2 if at_s is None else at_s)
+    else:
+        from rich.console import Console
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("drawing", total=None)
+            save_animation(record, target, speed=speed, fps=fps,
+                           progress=lambda k, n: bar.update(task, completed=k, total=n))  # fmt: skip
+    out().print(f"saved: {target}", highlight=False)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(view)

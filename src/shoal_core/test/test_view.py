@@ -1,0 +1,96 @@
+"""Replays: which instants are shown, what is in the picture, and files that appear complete or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from shoal.errors import ShoalError
+from shoal.experiments.metrics import summarise
+from shoal.experiments.outputs import write_run
+from shoal.experiments.view import frame_indices, load_run, save_animation, save_still, show_animation
+from shoal.experiments.view_scene import LOST, SEES, Scene, _cone
+from synthetic_runs import make_record
+
+RECORD = make_record(duration_s=10.0)
+
+
+def test_frames_follow_speed_and_fps() -> None:
+    frames = frame_indices(RECORD, speed=5.0, fps=10.0)
+    np.testing.assert_allclose(RECORD.times_s[frames], np.arange(0.0, 10.01, 0.5))
+    assert len(frame_indices(RECORD, speed=0.1, fps=60.0)) == len(RECORD.times_s)  # never twice the same
+
+
+def test_gif_has_all_frames_and_leaves_no_scratch(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    save_animation(RECORD, tmp_path / "a.gif", speed=40.0, fps=8.0, dpi=40, progress=lambda *now: told.append(now))
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == 3
+        assert film.size == (480, 260)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert [p.name for p in tmp_path.iterdir()] == ["a.gif"]
+
+
+def test_scene_shows_the_instant() -> None:
+    scene = Scene(RECORD, Figure())
+    scene.show(70)
+    assert scene.cursors[0].get_xdata() == [7.0, 7.0]
+    assert "t =    7.0 s" in scene.title.get_text() and "circle · default" in scene.title.get_text()
+    east, north, down = (float(a[0]) for a in scene.vehicles[1].body.get_data_3d())
+    assert (north, east, down) == pytest.approx(tuple(RECORD.states[70, 1, 0:3]))
+
+
+def test_lost_sight_is_red_and_fallback_is_named() -> None:
+    states, mode = RECORD.states.copy(), RECORD.mode.copy()
+    states[50:, 0, 3:7] = [0.0, 0.0, 0.0, 1.0]  # turned away
+    mode[50:, 1] = 2
+    scene = Scene(replace(RECORD, states=states, mode=mode), Figure())
+    scene.show(49)
+    assert [line.get_color() for line in scene.sights] == [SEES, SEES]
+    scene.show(50)
+    assert [line.get_color() for line in scene.sights] == [LOST, SEES]
+    assert "bluerov3: station keeping" in scene.title.get_text()
+
+
+def test_cone_opens_by_its_angle_around_the_nose() -> None:
+    state = RECORD.states[0, 1]  # heads south
+    corners = np.array(_cone(state, 30.0))[:, 1:, :].reshape(-1, 3)[:, [1, 0, 2]] - state[0:3]
+    cosine = corners @ np.array([-1.0, 0.0, 0.0]) / np.linalg.norm(corners, axis=1)
+    np.testing.assert_allclose(np.degrees(np.arccos(cosine)), 30.0)
+
+
+def test_ten_vehicles_one_vehicle_and_broken_states_can_be_drawn(tmp_path: Path) -> None:
+    many = 10
+    wide = {name: np.repeat(getattr(RECORD, name)[:, :1], many, axis=1)
+            for name in ("states", "odometry", "thrust_N", "slots_m", "solve_ms", "mode", "slack_max",
+                         "neighbour_age_s", "current_mps", "plans_m")}  # fmt: skip
+    wide["states"][:, :, 1] += np.arange(many)
+    wide["states"][50:, 3] = np.nan
+    record = replace(RECORD, names=tuple(f"v{i}" for i in range(many)), must_see=((0, 1), (1, 3)), **wide)
+    save_still(record, tmp_path / "many.png", 8.0, dpi=30)
+    alone = {name: values[:, :1] for name, values in wide.items()}
+    save_still(replace(RECORD, names=("v0",), must_see=(), **alone), tmp_path / "one.png", 8.0, dpi=30)
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("many.png", "one.png"))
+
+
+def test_a_run_directory_is_found_also_by_its_recording(tmp_path: Path) -> None:
+    write_run(RECORD, summarise(RECORD), tmp_path / "run")
+    assert load_run(tmp_path / "run" / "recording").names == RECORD.names
+
+
+def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ShoalError, match=r"ending '\.avi'; expected \.gif or \.mp4"):
+        save_animation(RECORD, tmp_path / "a.avi")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ShoalError, match=r"needs ffmpeg.*expected"):
+        save_animation(RECORD, tmp_path / "a.mp4")
+    with pytest.raises(ShoalError, match="no such directory"):
+        load_run(tmp_path / "nowhere")
+    monkeypatch.setattr("shoal.experiments.view.has_display", lambda: False)
+    with pytest.raises(ShoalError, match="no display; expected --save"):
+        show_animation(RECORD)
