@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.errors import ShoalWarning
 
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 
@@ -59,20 +62,35 @@ def build_shared(name: str, key: str, write_sources: Any, flags: Sequence[str] =
     target = folder / f"{name}_{digest}.so"
     if target.is_file():
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}_{digest}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # one process compiles, the others wait and find the result
-        if not target.is_file():
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                sources = write_sources(Path(scratch))
-                made = Path(scratch) / "made.so"
-                result = subprocess.run(
-                    [path, *flags, *map(str, sources), "-o", str(made), "-lm"], capture_output=True, text=True
-                )
-                if result.returncode != 0:
-                    return None
-                os.replace(made, target)
+    try:
+        _build(path, target, write_sources, flags)
+    except OSError as error:
+        _tell_slow(f"{folder}: cannot be written ({error.strerror}); expected a cache folder (set SHOAL_CACHE)")
+        return None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["no message"])[-1]
+        _tell_slow(f"{path}: failed on {name} ({last}); expected a working C compiler (set SHOAL_COMPILER)")
+        return None
     return target
+
+
+def _build(path: str, target: Path, write_sources: Any, flags: Sequence[str]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process compiles, the others wait and find the result
+        if target.is_file():
+            return
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            sources = write_sources(Path(scratch))
+            made = Path(scratch) / "made.so"
+            command = [path, *flags, *map(str, sources), "-o", str(made), "-lm"]
+            subprocess.run(command, capture_output=True, text=True, check=True)
+            os.replace(made, target)  # at once: nobody sees half a file
+
+
+def _tell_slow(reason: str) -> None:
+    """Working without machine code is allowed, but not in silence: it is some twenty times slower."""
+    warnings.warn(f"{reason}. Going on without machine code, which is slower", ShoalWarning, stacklevel=4)
 
 
 def compiled(function: ca.Function, flags: Sequence[str] = FLAGS) -> ca.Function:

@@ -1,0 +1,117 @@
+"""Generated code: one library for many processes that start together, and a way to work without a compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from shoal import codegen
+from shoal.errors import ShoalWarning
+
+PROGRAM = """
+import numpy as np
+from shoal.simulation.plant import Plant
+from shoal.vehicles.description import load_vehicle
+plant = Plant([load_vehicle("bluerov2_heavy")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
+plant.step(np.full((1, 8), 3.0), 0.02)
+print(repr(plant.states[0].tolist()))
+"""
+
+
+def start(cache: Path, **variables: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environment |= {"SHOAL_CACHE": str(cache), "OMP_NUM_THREADS": "1"} | variables
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def result(process: subprocess.Popen[str]) -> np.ndarray:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return np.array(eval(out))
+
+
+def test_six_processes_start_together_on_an_empty_cache(tmp_path: Path) -> None:
+    cache = tmp_path / "deep" / "cache"
+    states = [result(p) for p in [start(cache) for _ in range(6)]]
+    assert len(list(cache.glob("*.so"))) == 1
+    assert not [p for p in cache.iterdir() if p.is_dir()], "scratch folders should be gone"
+    for other in states[1:]:
+        np.testing.assert_array_equal(other, states[0])
+
+
+def test_without_a_compiler_the_virtual_machine_does_the_work(tmp_path: Path) -> None:
+    with_compiler, *without = (
+        result(start(tmp_path / name, **variables))
+        for name, variables in (
+            ("a", {}),
+            ("b", {"SHOAL_COMPILER": "off"}),
+            ("c", {"PATH": str(tmp_path)}),  # nothing to be found
+            ("d", {"SHOAL_COMPILER": "false"}),  # found, but fails
+        )
+    )
+    for state in without:
+        np.testing.assert_allclose(state, with_compiler, atol=1e-14)
+    for name in "bcd":
+        assert not list((tmp_path / name).glob("*.so"))
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SHOAL_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def function_of(text: str) -> ca.Function:
+    x = ca.SX.sym("x", 3)
+    return ca.Function("f", [x], [eval(text, {"x": x, "ca": ca})])
+
+
+def test_the_cache_goes_by_content(own_cache: Path) -> None:
+    first = codegen.compiled(function_of("ca.sin(x) + 1"))
+    codegen.compiled(function_of("ca.sin(x) + 1"))
+    assert len(list(own_cache.glob("*.so"))) == 1
+    second = codegen.compiled(function_of("ca.sin(x) + 2"))
+    assert len(list(own_cache.glob("*.so"))) == 2
+    np.testing.assert_allclose(np.array(second(np.ones(3)) - first(np.ones(3))), 1.0)
+
+
+def test_a_failing_compiler_is_told(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codegen, "compiler", lambda: "/bin/false")
+    with pytest.warns(ShoalWarning, match="failed on f .* expected a working C compiler"):
+        function = codegen.compiled(function_of("ca.tan(x)"))
+    np.testing.assert_allclose(np.array(function(np.ones(3))).ravel(), np.tan(1.0))
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("SHOAL_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.warns(ShoalWarning, match="cannot be written .* SHOAL_CACHE"):
+        function = codegen.compiled(function_of("ca.tan(x)"))
+    np.testing.assert_allclose(np.array(function(np.ones(3))).ravel(), np.tan(1.0))
+
+
+def test_a_call_through_buffers_is_the_same_call(own_cache: Path) -> None:
+    function = codegen.compiled(function_of("ca.vertcat(ca.dot(x, x), ca.exp(x))"))
+    buffered = codegen.Buffered(function)
+    for seed in range(3):
+        argument = np.random.default_rng(seed).uniform(-1, 1, 3)
+        buffered.inputs[0][:] = argument
+        buffered.call()
+        np.testing.assert_array_equal(buffered.outputs[0], np.array(function(argument)).ravel())
+
+
+def test_generated_code_never_lands_in_the_working_directory(
+    own_cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path_factory.mktemp("working")
+    monkeypatch.chdir(here)
+    codegen.compiled(function_of("ca.cos(x)"))
+    assert list(here.iterdir()) == []
