@@ -1,0 +1,217 @@
+"""Messages ↔ core types. The only place where ROS meets NED/FRD; the mathematics is `shoal.frames`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Transform, Twist, Vector3
+from nav_msgs.msg import Odometry as OdometryMessage
+from nav_msgs.msg import Path as PathMessage
+from numpy.typing import NDArray
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+from shoal.errors import ShoalError
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.frames import (
+    enu_to_ned,
+    flu_to_frd,
+    frd_to_flu,
+    ned_to_enu,
+    quaternion_enu_to_ned,
+    quaternion_ned_to_enu,
+    scalar_first,
+    scalar_last,
+)
+from shoal.guidance.preview import Preview
+
+Array = NDArray[np.float64]
+WORLD = "map"
+FLEET = "fleet"  # joint name of the common setpoint
+
+
+def body_frame(vehicle: str) -> str:
+    """REP-105's base_link, one per vehicle."""
+    return f"{vehicle}/base_link"
+
+
+# -- time -------------------------------------------------------------------------------------------------------
+
+
+def to_stamp(t_s: float) -> Time:
+    """Seconds → builtin_interfaces/Time."""
+    seconds, nanoseconds = divmod(round(t_s * 1e9), 1_000_000_000)
+    return Time(sec=seconds, nanosec=nanoseconds)
+
+
+def from_stamp(stamp: Time | Duration) -> float:
+    """builtin_interfaces/Time or Duration → seconds."""
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
+def _duration(t_s: float) -> Duration:
+    seconds, nanoseconds = divmod(round(t_s * 1e9), 1_000_000_000)
+    return Duration(sec=seconds, nanosec=nanoseconds)
+
+
+# -- odometry ---------------------------------------------------------------------------------------------------
+
+
+def odometry_to_message(odometry: Odometry, vehicle: str) -> OdometryMessage:
+    """Pose in map, twist in the vehicle's own frame, as nav_msgs says."""
+    message = OdometryMessage()
+    message.header.stamp, message.header.frame_id = to_stamp(odometry.stamp_s), WORLD
+    message.child_frame_id = body_frame(vehicle)
+    message.pose.pose = to_pose(odometry.position_m, odometry.quaternion)
+    message.twist.twist.linear = _vector(frd_to_flu(odometry.velocity_mps))
+    message.twist.twist.angular = _vector(frd_to_flu(odometry.rate_radps))
+    return message
+
+
+def odometry_from_message(message: OdometryMessage) -> Odometry:
+    """As it is: whether the numbers may be believed is the gate's business."""
+    pose, twist = message.pose.pose, message.twist.twist
+    return Odometry(
+        from_stamp(message.header.stamp),
+        enu_to_ned(_array(pose.position)),
+        quaternion_enu_to_ned(_rotation(pose.orientation)),
+        flu_to_frd(_array(twist.linear)),
+        flu_to_frd(_array(twist.angular)),
+    )
+
+
+def to_pose(position_m: Array, quaternion: Array) -> Pose:
+    """NED position and attitude → geometry_msgs/Pose."""
+    east, north, up = ned_to_enu(position_m).tolist()
+    x, y, z, w = scalar_last(quaternion_ned_to_enu(quaternion)).tolist()
+    return Pose(position=Point(x=east, y=north, z=up), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def from_pose(pose: Pose) -> tuple[Array, Array]:
+    """geometry_msgs/Pose → NED position, attitude."""
+    return enu_to_ned(_array(pose.position)), quaternion_enu_to_ned(_rotation(pose.orientation))
+
+
+def to_pose_stamped(t_s: float, position_m: Array, yaw_rad: float = 0.0) -> PoseStamped:
+    """A level pose at a NED point."""
+    message = PoseStamped(pose=to_pose(position_m, from_yaw(yaw_rad)))
+    message.header.stamp, message.header.frame_id = to_stamp(t_s), WORLD
+    return message
+
+
+def to_path(t_s: float, times_s: Array, positions_m: Array) -> PathMessage:
+    """NED points (K,3) for display, each with its own stamp."""
+    message = PathMessage()
+    message.header.stamp, message.header.frame_id = to_stamp(t_s), WORLD
+    message.poses = [to_pose_stamped(float(t), p) for t, p in zip(times_s, positions_m, strict=True)]
+    return message
+
+
+# -- trajectories -----------------------------------------------------------------------------------------------
+
+
+def plan_to_message(plan: Plan) -> MultiDOFJointTrajectory:
+    """joint_names carries what the message has no field for: vehicle, sequence, committed."""
+    names = [plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}"]
+    return _trajectory(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
+
+
+def plan_from_message(message: MultiDOFJointTrajectory) -> Plan:
+    """ShoalError when it is no plan; whether its numbers are finite is the gate's business."""
+    names = list(message.joint_names)
+    fields = dict(name.split("=", 1) for name in names[1:] if "=" in name)
+    if not names or not fields.get("seq", "").isdigit() or not message.points:
+        raise ShoalError(
+            f"plan: joint_names = {names}; expected [vehicle, seq=N, committed=0|1] and at least one point"
+        )
+    stamp_s, times, positions, velocities, _ = _points(message)
+    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, fields.get("committed") != "0")
+
+
+def preview_to_message(preview: Preview, stamp_s: float, name: str = FLEET) -> MultiDOFJointTrajectory:
+    """Without headings the rotations are all zero, which is no rotation at all: 'not given'."""
+    headings = preview.headings_rad
+    return _trajectory([name], stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
+
+
+def preview_from_message(message: MultiDOFJointTrajectory) -> Preview:
+    """ShoalError when there are no points, or their times do not rise."""
+    if not message.points:
+        raise ShoalError("reference: no points; expected at least one")
+    _, times, positions, velocities, rotations = _points(message)
+    if not (np.diff(times) > 0).all():
+        raise ShoalError("reference: time_from_start does not rise; expected increasing times")
+    given = np.abs(rotations).sum(axis=1) > 0
+    headings = np.unwrap(yaw_of(quaternion_enu_to_ned(rotations))) if given.all() else None
+    return Preview(times, positions, velocities, headings)
+
+
+def _trajectory(
+    names: list[str], stamp_s: float, times_s: Array, positions_m: Array, velocities_mps: Array, yaw_rad: Array | None
+) -> MultiDOFJointTrajectory:
+    message = MultiDOFJointTrajectory(joint_names=names)
+    message.header.stamp, message.header.frame_id = to_stamp(stamp_s), WORLD
+    rotations = np.zeros((len(times_s), 4))
+    if yaw_rad is not None:
+        rotations = scalar_last(quaternion_ned_to_enu(from_yaw(yaw_rad)))
+    rows = zip((times_s - stamp_s).tolist(), ned_to_enu(positions_m).tolist(), ned_to_enu(velocities_mps).tolist(),
+               rotations.tolist(), strict=True)  # fmt: skip
+    message.points = [_point(*row) for row in rows]
+    return message
+
+
+def _point(
+    after_s: float, position: Sequence[float], velocity: Sequence[float], rotation: Sequence[float]
+) -> MultiDOFJointTrajectoryPoint:
+    (x, y, z), (u, v, w), (qx, qy, qz, qw) = position, velocity, rotation
+    return MultiDOFJointTrajectoryPoint(
+        transforms=[Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw))],
+        velocities=[Twist(linear=Vector3(x=u, y=v, z=w))],
+        time_from_start=_duration(after_s),
+    )
+
+
+def _points(message: MultiDOFJointTrajectory) -> tuple[float, Array, Array, Array, Array]:
+    """Stamp, absolute times (K,), positions (K,3) and velocities (K,3) in NED, rotations (K,4) ENU scalar first."""
+    stamp_s = from_stamp(message.header.stamp)
+    rows = []
+    for point in message.points:
+        if not point.transforms or not point.velocities:
+            raise ShoalError("trajectory: a point without transform or velocity; expected one of each")
+        move, twist, after = point.transforms[0], point.velocities[0].linear, point.time_from_start
+        p, q = move.translation, move.rotation
+        rows.append((after.sec + after.nanosec * 1e-9, p.x, p.y, p.z, twist.x, twist.y, twist.z, q.w, q.x, q.y, q.z))
+    table = np.array(rows)
+    return stamp_s, stamp_s + table[:, 0], enu_to_ned(table[:, 1:4]), enu_to_ned(table[:, 4:7]), table[:, 7:11]
+
+
+# -- small change -----------------------------------------------------------------------------------------------
+
+
+def from_yaw(yaw_rad: Array | float) -> Array:
+    """Level attitude (..., 4) NED."""
+    half = np.asarray(yaw_rad, dtype=float) / 2
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
+
+
+def yaw_of(quaternion: Array) -> Array:
+    """Heading (...) of an attitude (..., 4) NED."""
+    eta, e1, e2, e3 = np.moveaxis(np.asarray(quaternion, dtype=float), -1, 0)
+    return np.asarray(np.arctan2(2 * (eta * e3 + e1 * e2), 1 - 2 * (e2 * e2 + e3 * e3)))
+
+
+def _array(v: Any) -> Array:
+    return np.array([v.x, v.y, v.z])
+
+
+def _rotation(q: Quaternion) -> Array:
+    return scalar_first(np.array([q.x, q.y, q.z, q.w]))
+
+
+def _vector(v: Array) -> Vector3:
+    x, y, z = v.tolist()
+    return Vector3(x=x, y=y, z=z)

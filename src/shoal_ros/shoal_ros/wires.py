@@ -1,0 +1,61 @@
+"""Publishers and subscriptions straight from the table of topics: name, type and QoS cannot disagree with it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
+
+from shoal_ros.qos import PROFILES
+from shoal_ros.topics import Topic
+
+
+def message_class(type_name: str) -> Any:
+    """`nav_msgs/Odometry` → the class."""
+    package, _, name = type_name.partition("/")
+    return getattr(importlib.import_module(f"{package}.msg"), name)
+
+
+def publisher(node: Node, topic: Topic, **names: str) -> Publisher:
+    """`publisher(self, topics.ODOMETRY, vehicle="bluerov2")`."""
+    return node.create_publisher(message_class(topic.type), topic.of(**names), PROFILES[topic.qos])
+
+
+def subscription(
+    node: Node, topic: Topic, callback: Callable[[Any], None], group: CallbackGroup | None = None, **names: str
+) -> Subscription:
+    """`subscription(self, topics.STOP, self._stop)`."""
+    return node.create_subscription(
+        message_class(topic.type), topic.of(**names), callback, PROFILES[topic.qos], callback_group=group
+    )
+
+
+class Polled(CallbackGroup):
+    """A group that no executor serves: its subscriptions are emptied with `take_newest`, when it suits.
+
+    An executor pays for every subscription each time it waits. A plant with eight thrusters a vehicle that moves on its
+    own beat anyway is far cheaper off asking.
+    """
+
+    def can_execute(self, entity: Any) -> bool:
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        pass
+
+
+def take_newest(waiting: Subscription) -> tuple[Any, dict[str, int]] | None:
+    """The newest message of a polled subscription and its time stamps, ns of the system clock; None: nothing new."""
+    newest = None
+    with waiting.handle:
+        while (taken := waiting.handle.take_message(waiting.msg_type, waiting.raw)) is not None:
+            newest = taken
+    return newest

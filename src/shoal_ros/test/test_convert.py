@@ -1,0 +1,137 @@
+"""Messages and core types: there and back again, and a few values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from builtin_interfaces.msg import Time
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from shoal.errors import ShoalError
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.guidance.formation import Formation
+from shoal.guidance.preview import Preview
+from shoal_ros import convert
+from shoal_ros.formation import FormationNews, formation_from_json, formation_to_json
+
+pytestmark = pytest.mark.ros
+RNG = np.random.default_rng(5)
+
+
+def some_odometry() -> Odometry:
+    q = RNG.standard_normal(4)
+    return Odometry(12.345678901, RNG.normal(size=3), q / np.linalg.norm(q), RNG.normal(size=3), RNG.normal(size=3))
+
+
+def some_plan(points: int = 17) -> Plan:
+    times = 3.2 + np.cumsum(RNG.uniform(0.05, 0.2, points))
+    return Plan("bluerov2", 41, 3.1, times, RNG.normal(size=(points, 3)), RNG.normal(size=(points, 3)), False)
+
+
+def through_dds(message: object) -> object:
+    return deserialize_message(serialize_message(message), type(message))
+
+
+@pytest.mark.parametrize("_", range(5))
+def test_odometry_there_and_back(_: int) -> None:
+    before = some_odometry()
+    after = convert.odometry_from_message(through_dds(convert.odometry_to_message(before, "bluerov2")))
+    assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
+    np.testing.assert_allclose(after.state, before.state, atol=1e-14)
+
+
+def test_odometry_by_hand() -> None:
+    """Heading east, 2 m north, 3 m east, 5 m deep, moving ahead and to starboard, turning to starboard."""
+    half = math.radians(90) / 2
+    state = np.array([2, 3, 5, math.cos(half), 0, 0, math.sin(half), 0.4, 0.1, 0.2, 0, 0, 0.3])
+    message = convert.odometry_to_message(Odometry.from_state(1.5, state), "bluerov2")
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    assert (p.x, p.y, p.z) == (3, 2, -5)
+    assert (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))  # x along east: no rotation in ENU
+    linear, angular = message.twist.twist.linear, message.twist.twist.angular
+    assert (linear.x, linear.y, linear.z) == (0.4, -0.1, -0.2)
+    assert angular.z == -0.3
+    assert (message.header.frame_id, message.child_frame_id) == ("map", "bluerov2/base_link")
+    assert message.header.stamp == Time(sec=1, nanosec=500_000_000)
+
+
+@pytest.mark.parametrize("points", [1, 17])
+def test_plan_there_and_back(points: int) -> None:
+    before = some_plan(points)
+    after = convert.plan_from_message(through_dds(convert.plan_to_message(before)))
+    assert (after.vehicle, after.sequence, after.committed) == ("bluerov2", 41, False)
+    assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
+    np.testing.assert_allclose(after.times_s, before.times_s, atol=2e-9)
+    np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-14)
+    np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-14)
+
+
+@pytest.mark.parametrize("headings", [None, np.linspace(-4.0, 9.0, 30)])
+def test_preview_there_and_back(headings: np.ndarray | None) -> None:
+    times = 7.0 + 0.1 * np.arange(30)
+    before = Preview(times, RNG.normal(size=(30, 3)), RNG.normal(size=(30, 3)), headings)
+    after = convert.preview_from_message(through_dds(convert.preview_to_message(before, 7.0)))
+    np.testing.assert_allclose(after.times_s, times, atol=2e-9)
+    np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-14)
+    np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-14)
+    if headings is None:
+        assert after.headings_rad is None
+    else:
+        assert after.headings_rad is not None
+        turns = (after.headings_rad - headings) / (2 * np.pi)
+        np.testing.assert_allclose(turns, np.round(turns[0]), atol=1e-12)  # whole turns, the same at every point
+
+
+def test_what_is_no_plan_is_refused() -> None:
+    for names in ([], ["bluerov2"], ["bluerov2", "seq=x"], ["bluerov2", "seq=3"]):
+        with pytest.raises(ShoalError, match="plan"):
+            convert.plan_from_message(MultiDOFJointTrajectory(joint_names=names))
+
+
+def test_reference_needs_rising_times() -> None:
+    message = convert.preview_to_message(Preview(np.array([1.0, 0.5]), np.zeros((2, 3)), np.zeros((2, 3))), 0.0)
+    with pytest.raises(ShoalError, match="rise"):
+        convert.preview_from_message(message)
+    with pytest.raises(ShoalError, match="no points"):
+        convert.preview_from_message(MultiDOFJointTrajectory())
+
+
+@pytest.mark.parametrize("t_s", [0.0, 0.1, 1e-9, 12345.678901234, 0.9999999999])
+def test_stamps(t_s: float) -> None:
+    assert convert.from_stamp(convert.to_stamp(t_s)) == pytest.approx(t_s, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "formation",
+    [
+        Formation(kind="point", spacing_m=2.2),
+        Formation(kind="ring", radius_m=((0.0, 3.0), (10.0, 4.0))),
+        Formation(kind="line", spacing_m=2.0, heading_deg=20.0),
+    ],
+)
+def test_formation_there_and_back(formation: Formation) -> None:
+    names = ["a", "b", "c"]
+    slots = formation.assign(names, RNG.normal(size=(3, 3)), np.zeros(3), yaw_rad=0.3)
+    news = formation_from_json(formation_to_json(FormationNews(slots, (("a", "b"), ("c", "a")))))
+    assert news.sight == (("a", "b"), ("c", "a"))
+    assert news.slots.order == slots.order
+    common = Preview(np.arange(4.0), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)))
+    for name in names:
+        before, after = slots.place(name, common), news.slots.place(name, common)
+        np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-12)
+        np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-12)
+        if before.headings_rad is not None:
+            np.testing.assert_allclose(after.headings_rad, before.headings_rad, atol=1e-12)
+
+
+def test_formation_says_what_it_cannot_read() -> None:
+    for text in ("", "{}", "[1]", '{"offsets": 3}'):
+        with pytest.raises(ShoalError, match="formation"):
+            formation_from_json(text)
