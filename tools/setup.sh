@@ -29,7 +29,8 @@ check_python() {
 }
 
 make_venv() {
-    # --clear only where no working pip is, which is what an interrupted run leaves behind.
+    # An interrupted run leaves ~names of half-removed packages behind, or no working pip: only then --clear.
+    [ -e .venv/.shoal-setup ] || rm -rf .venv/lib/python*/site-packages/~*
     "$venv_python" -m pip --version >/dev/null 2>&1 && return
     say "making .venv with $("$python" -V)"
     "$python" -m venv --clear .venv
