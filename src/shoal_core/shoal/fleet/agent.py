@@ -125,6 +125,21 @@ class Agent:
             self.controller.cold = True
         return self._answer(t_s, start_s, solution, ahead, trouble, known, elapsed_ms)
 
+    def rest(self, t_s: float, odometry: Odometry | None, reason: str) -> Command:
+        """Zero thrust by order: the estimate goes on, nothing is optimised, and the others hear where we are."""
+        trouble = self._sense(t_s, odometry)
+        self._solution, self.controller.cold = None, True
+        self._gate.fine()
+        self._station.release()
+        start_s = t_s + self.settings.actuation_delay_s
+        known_state = trouble is None and self._stamp_s is not None
+        ahead = self._predict(start_s) if known_state else None
+        self._previous_N = np.zeros(len(self.vehicle.thrusters))
+        self._history.command(start_s, self._previous_N)
+        plan = self._plan(t_s, start_s, Mode.ZERO_THRUST, ahead)
+        why = f"{reason}; {trouble}" if trouble else reason
+        return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, why))
+
     # -- sensing ------------------------------------------------------------------------------------------------
 
     def _sense(self, t_s: float, odometry: Odometry | None) -> str | None:
