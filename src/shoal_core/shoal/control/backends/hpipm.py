@@ -14,6 +14,8 @@ Traps of CasADi 3.8.2 that shaped this file:
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +57,7 @@ class Layout:
         kind = np.arange(2 * rows) % 2 + 2 * (np.arange(2 * rows) >= rows)
         self.slack_of_row: Index = kind if shared_slacks else np.arange(2 * rows)
         self.kind_of_slack: Index = np.arange(4) if shared_slacks else kind
-        self.structure = {
+        self.structure: dict[str, Any] = {
             "N": n + 1,
             "nx": [0, *[NX] * n, 0],
             "nu": [nu, *[nu + self.slacks] * (n - 1), self.slacks, 0],
