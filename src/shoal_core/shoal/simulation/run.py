@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,18 +76,29 @@ class FleetSimulator:
         self._queue = [np.zeros((count, thrusters))] * scenario.condition.control_delay_periods
         self._events: list[tuple[float, str, str]] = []
         self._modes = [Mode.NMPC] * count
+        steps = round(scenario.duration_s / scenario.spec.control_period_s)
+        self._log = _Log(steps + 1, count, thrusters, scenario)
+        self._wall_s = 0.0
 
     def run(self, progress: Callable[[float], None] | None = None) -> RunRecord:
         """To the end."""
-        s, period = self.scenario, self.scenario.spec.control_period_s
-        steps = round(s.duration_s / period)
-        log = _Log(steps + 1, len(self.names), len(s.models[0].thrusters), s)
-        started = time.perf_counter()
-        for k in range(steps + 1):
-            self._tick(k, k * period, log)
+        for k, share in enumerate(self.ticks()):
             if progress is not None and k % 20 == 0:
-                progress(k / max(steps, 1))
-        return log.finish(tuple(self._events), time.perf_counter() - started, self._meta())
+                progress(share)
+        return self.record()
+
+    def ticks(self) -> Iterator[float]:
+        """One control period at a time, for those who run several loops side by side; yields the share done."""
+        steps = len(self._log.times) - 1
+        for k in range(steps + 1):
+            started = time.perf_counter()
+            self._tick(k, k * self.scenario.spec.control_period_s, self._log)
+            self._wall_s += time.perf_counter() - started
+            yield k / max(steps, 1)
+
+    def record(self) -> RunRecord:
+        """What happened, once all ticks are done."""
+        return self._log.finish(tuple(self._events), self._wall_s, self._meta())
 
     def _tick(self, k: int, t_s: float, log: _Log) -> None:
         s = self.scenario
