@@ -20,6 +20,8 @@ from shoal.vehicles.parameters import parameter_vector, structure_of
 
 Array = NDArray[np.float64]
 COLD_ITERATIONS = 8
+FAILED = 2  # statuses from here on
+FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: beyond, RK4 steps of 0.1 s turn unstable
 
 
 class Backend(Protocol):
@@ -73,7 +75,7 @@ class Solution:
     @property
     def usable(self) -> bool:
         """Whether it may be sent to the thrusters."""
-        return self.status < 2
+        return self.status < FAILED
 
 
 class Nmpc:
@@ -137,21 +139,18 @@ class Nmpc:
         p.limits[3] = previous_N
         self._fill_goal(x0, goal)
         self._fill_others(others)
-        if self.cold:
-            self._guess_cold(x0, previous_N)
-        else:
+        status = FAILED
+        if not self.cold:
             self._guess_shifted(x0, elapsed_s)
-        count = COLD_ITERATIONS if self.cold else 1
-        status = 2
-        for _ in range(count):
-            status = self.backend.iterate(self.settings.max_qp_iterations, self.settings.qp_tolerance)
-            if status >= 2:
-                break
+            status = self._iterate(1)
+        if status >= FAILED:  # no guess, or one that led nowhere
+            self._guess_cold(x0)
+            status = self._iterate(COLD_ITERATIONS)
         report = dict(zip(REPORT, p.report, strict=True))
         finite = bool(np.isfinite(p.x).all() and np.isfinite(p.u).all())
-        if status < 2 and not finite:
-            status = 3
-        self.cold = status >= 2  # a failed guess is not worth keeping
+        if not finite:
+            status = FAILED + 1
+        self.cold = status >= FAILED  # a failed guess is not worth keeping
         return Solution(
             thrust_N=p.u[0].copy(),
             states=p.x.copy(),
@@ -162,6 +161,14 @@ class Nmpc:
             slack_hard=float(report["slack_hard"]),
             cost=float(report["cost"]),
         )
+
+    def _iterate(self, count: int) -> int:
+        status = FAILED
+        for _ in range(count):
+            status = self.backend.iterate(self.settings.max_qp_iterations, self.settings.qp_tolerance)
+            if status >= FAILED:
+                break
+        return status
 
     def _fill_goal(self, x0: Array, goal: Goal) -> None:
         """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
@@ -188,7 +195,7 @@ class Nmpc:
         p.soft_m[:], p.hard_m[:] = others.soft_m.T, others.hard_m.T
         p.sight[:] = others.seen
 
-    def _guess_cold(self, x0: Array, previous_N: Array) -> None:
+    def _guess_cold(self, x0: Array) -> None:
         """Start from standing where we are; the dynamics gaps are closed by the first iterations."""
         p = self.problem
         p.x[:] = x0
@@ -201,6 +208,7 @@ class Nmpc:
             index, share = self._shift(elapsed_s)  # beyond the plan's end its last state goes on
             p.x[:] = (1 - share) * p.x[index] + share * p.x[index + 1]
             p.u[:] = p.u[index[:-1]]
+        np.minimum(np.maximum(p.x[:, 7:], -FASTEST), FASTEST, out=p.x[:, 7:])
         p.x[0] = x0
         q = p.x[:, 3:7]
         facing = q @ x0[3:7]

@@ -22,11 +22,11 @@ class Weights(_Frozen):
     position_z: float = Field(default=45.0, ge=0, le=1000, description="1/m², depth")
     attitude: float = Field(default=20.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
     attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², the thesis's second term")
-    velocity: float = Field(default=8.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
+    velocity: float = Field(default=12.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
     rate: float = Field(default=3.0, ge=0, le=1000, description="s², body rates")
-    thrust: float = Field(default=0.02, ge=1e-6, le=100, description="1/N², against the trim thrust")
-    thrust_rate: float = Field(default=0.05, ge=0, le=100, description="1/N², first thrust against the last one sent")
-    proximal: float = Field(default=0.05, ge=0, le=100, description="1/N², thrust plan against the last plan")
+    thrust: float = Field(default=0.01, ge=1e-6, le=100, description="1/N², against the trim thrust")
+    thrust_rate: float = Field(default=0.01, ge=0, le=100, description="1/N², first thrust against the last one sent")
+    proximal: float = Field(default=0.01, ge=0, le=100, description="1/N², thrust plan against the last plan")
 
 
 class Penalties(_Frozen):
@@ -52,7 +52,7 @@ class Limits(_Frozen):
     distance_hard_m: float = Field(default=0.75, gt=0, le=100)
     sight_soft_deg: float = Field(default=30.0, gt=0, lt=180)
     sight_hard_deg: float = Field(default=60.0, gt=0, lt=180)
-    thrust_step_N: float = Field(default=6.0, gt=0, le=200, description="largest change of a command in one period")
+    thrust_step_N: float = Field(default=12.0, gt=0, le=200, description="largest change of a command in one period")
 
     @model_validator(mode="after")
     def _ordered(self) -> Limits:
@@ -92,10 +92,10 @@ class ControllerSettings(_Frozen):
     limits: Limits = Limits()
     ring: Ring = Ring()
     approach: Approach = Approach()
-    fine_steps: int = Field(default=10, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
+    fine_steps: int = Field(default=20, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
     fine_step_s: float = Field(default=0.1, gt=0, le=0.5)
-    coarse_steps: int = Field(default=6, ge=0, le=50, description="steps of coarse_step_s behind them")
-    coarse_step_s: float = Field(default=0.2, gt=0, le=0.5)
+    coarse_steps: int = Field(default=0, ge=0, le=50, description="steps of coarse_step_s behind them")
+    coarse_step_s: float = Field(default=0.15, gt=0, le=0.5)
     max_qp_iterations: int = Field(default=25, ge=3, le=100)
     qp_tolerance: float = Field(default=1e-3, gt=0, le=1)
 

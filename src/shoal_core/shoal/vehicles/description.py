@@ -97,6 +97,12 @@ class Vehicle:
             lost.append(worst)
         return [AXES[i] for i in sorted(lost)]
 
+    def with_thrust_limit(self, limit_N: float) -> Vehicle:
+        """The same vehicle with every thruster limited to ±`limit_N`."""
+        return replace(
+            self, thrusters=tuple(replace(t, max_forward_N=limit_N, max_reverse_N=limit_N) for t in self.thrusters)
+        )
+
     def scaled(self, mass: float = 1.0, added_mass: float = 1.0, damping: float = 1.0, inertia: float = 1.0) -> Vehicle:
         """The same vehicle with scaled coefficients; weight goes with the mass, buoyancy stays (it is the hull's)."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shoal.config import find_config, load_yaml
+from shoal.errors import ShoalError
 from shoal.vehicles.description import Vehicle, load_vehicle
 
 
@@ -24,10 +25,12 @@ class Member(_Frozen):
     parameter_set: str | None = None
     start_m: tuple[float, float, float]  # NED
     heading_deg: float = Field(default=0.0, ge=-360, le=360)
+    thrust_limit_N: float | None = Field(default=None, gt=0)  # per thruster and direction; None: the parameter set's
 
     def vehicle(self) -> Vehicle:
         """Its description, loaded."""
-        return load_vehicle(self.type, self.parameter_set)
+        vehicle = load_vehicle(self.type, self.parameter_set)
+        return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
 
     def start_state(self) -> NDArray[np.float64]:
         """The 13-state at rest at the start pose, level."""
@@ -79,7 +82,7 @@ class Fleet(_Frozen):
     version: int = Field(ge=1, le=1)
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
-    control_period_s: float = Field(default=0.1, gt=0, le=1.0)
+    control_period_s: float = Field(default=0.05, gt=0, le=1.0)
     formation: FormationEntry = FormationEntry()
     sight: SightEntry = SightEntry()
     distance: DistanceEntry = DistanceEntry()
@@ -107,6 +110,9 @@ def load_fleet(name_or_path: str | Path) -> Fleet:
     """A fleet by name or file; vehicle types and sets are checked as well."""
     path = find_config("fleets", name_or_path)
     fleet = load_yaml(path, Fleet)
-    for member in fleet.vehicles:
-        member.vehicle()
+    for i, member in enumerate(fleet.vehicles):
+        try:
+            member.vehicle()
+        except ShoalError as error:
+            raise ShoalError(f"{path}: vehicles.{i} ({member.name}): {error}") from None
     return fleet
