@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import ShoalError
+from shoal.mistakes import describe
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -82,7 +83,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or "unreadable"
         raise ShoalError(f"{path}: not valid YAML{where}: {problem}; expected key: value pairs") from None
     if not isinstance(data, dict):
-        raise ShoalError(f"{path}: top level is {type(data).__name__}; expected a mapping of keys to values")
+        found = "empty" if data is None else f"a {type(data).__name__}"
+        raise ShoalError(f"{path}: is {found}; expected a mapping of keys to values")
     return data
 
 
@@ -96,33 +98,4 @@ def validate(path: Path, data: dict[str, Any], model: type[Model]) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ShoalError(describe(path, error)) from None
-
-
-def describe(path: Path, error: ValidationError) -> str:
-    """One sentence per mistake (at most five), e.g. `x.yaml: mass_kg = -3: expected greater than 0`."""
-    items = error.errors(include_url=False)
-    lines = [_sentence(path, item) for item in items[:5]]
-    if len(items) > 5:
-        lines.append(f"{path}: and {len(items) - 5} more")
-    return "\n".join(lines)
-
-
-def _sentence(path: Path, item: Any) -> str:
-    key = ".".join(str(part) for part in item["loc"]) or "top level"
-    kind, value = item["type"], item["input"]
-    if kind == "missing":
-        return f"{path}: {key}: missing; expected a value"
-    if kind == "extra_forbidden":
-        return f"{path}: {key} = {_short(value)}: unknown key; expected only keys of the documented schema"
-    message = str(item["msg"]).removeprefix("Value error, ")
-    if message.startswith("Input should be "):
-        message = "expected " + message.removeprefix("Input should be ")
-    elif "expected" not in message:
-        message = f"expected something else: {message}"
-    return f"{path}: {key} = {_short(value)}: {message}"
-
-
-def _short(value: object, limit: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+        raise ShoalError(describe(path, error, model)) from None

@@ -1,0 +1,242 @@
+"""Mistakes in files: each gets a sentence with file, key, value and expectation, and exit code 2."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from shoal.cli import app
+from shoal.config import find_config
+
+VEHICLE = find_config("vehicles", "bluerov2_heavy").read_text(encoding="utf-8")
+FLEET = find_config("fleets", "two").read_text(encoding="utf-8")
+CONDITION = "plant: {perturbation: 0.2, thruster_lag_s: [0.1, 0.2]}\nlink: {loss: 0.5}\n"
+
+RISE = VEHICLE[VEHICLE.index("    heave_rise:") : VEHICLE.index("    added_mass_coriolis")]
+
+# Kind of file, what is written, what instead, and what the sentence must say.
+MISTAKES = {
+    "unknown key": (
+        "vehicles",
+        "default_set: wu2018",
+        "default_set: wu2018\ncolour: blue",
+        "colour = 'blue': unknown key; expected one of default_set, ",
+    ),
+    "missing key": ("vehicles", "name: bluerov2_heavy\n", "", "name: missing"),
+    "negative mass": (
+        "vehicles",
+        "mass: {value: 11.5",
+        "mass: {value: -11.5",
+        r"sets.wu2018.mass = -11.5: expected every entry > 0",
+    ),
+    "no number": (
+        "vehicles",
+        "mass: {value: 11.5",
+        "mass: {value: heavy",
+        r"wu2018.mass.value = 'heavy': expected a finite number",
+    ),
+    "not finite": (
+        "vehicles",
+        "mass: {value: 11.5",
+        "mass: {value: .nan",
+        r"wu2018.mass.value = nan: expected a finite number",
+    ),
+    "wrong unit": (
+        "vehicles",
+        "value: 112.8, unit: N",
+        "value: 112.8, unit: kg",
+        "weight .* unit is 'kg', expected 'N'",
+    ),
+    "wrong shape": ("vehicles", "[0.16, 0.16, 0.16]", "[0.16, 0.16]", r"inertia .* shape is \(2,\), expected 3 or 3×3"),
+    "ragged matrix": (
+        "vehicles",
+        "[0.16, 0.16, 0.16]",
+        "[[0.16, 0], [0, 0.16, 0], [0]]",
+        "inertia .* rows differ in length",
+    ),
+    "inertia not symmetric": (
+        "vehicles",
+        "[0.16, 0.16, 0.16]",
+        "[[0.16, 0.1, 0], [0, 0.16, 0], [0, 0, 0.16]]",
+        "inertia .* is not symmetric, expected",
+    ),
+    "inertia impossible": (
+        "vehicles",
+        "[0.16, 0.16, 0.16]",
+        "[[0.16, 0.2, 0], [0.2, 0.16, 0], [0, 0, 0.16]]",
+        "inertia .* not positive definite",
+    ),
+    "inertia too small for the CG": (
+        "vehicles",
+        "value: [0.0, 0.0, 0.02]",
+        "value: [0.0, 0.0, 0.2]",
+        "expected more than the 0.46 kg",
+    ),
+    "half of a pair": (
+        "vehicles",
+        RISE,
+        "",
+        "sets.ng2024: only one of heave_dive and heave_rise is given, expected both",
+    ),
+    "misspelt key": (
+        "vehicles",
+        "heave_rise:",
+        "heave_raise:",
+        "sets.ng2024.heave_raise .* unknown key; expected 'heave_rise'",
+    ),
+    "unknown default set": (
+        "vehicles",
+        "default_set: wu2018",
+        "default_set: wu2019",
+        "default_set = 'wu2019' is unknown, expected one of",
+    ),
+    "no direction": (
+        "vehicles",
+        "direction: [1, -1, 0]",
+        "direction: [0, 0, 0]",
+        "thruster1' is zero, expected a vector with a length",
+    ),
+    "thruster twice": ("vehicles", "name: thruster2", "name: thruster1", "repeat, expected each once"),
+    "limits for some thrusters": ("vehicles", "[40.08, 40.08, 49.95, 49.95, ", "[", "has 4 entries, expected 8 or one"),
+    "key twice": (
+        "vehicles",
+        "version: 1\n",
+        "version: 1\nversion: 1\n",
+        "line 10, column 1: key 'version' appears twice",
+    ),
+    "not YAML": ("vehicles", "thrusters:\n", "thrusters: [\n", "not valid YAML at line"),
+    "later version": ("vehicles", "version: 1\n", "version: 2\n", "version = 2: expected less than or equal to 1"),
+    "unknown vehicle type": (
+        "fleets",
+        "type: bluerov2_heavy",
+        "type: bluerov9",
+        "vehicles.0 .bluerov2.: vehicles: 'bluerov9' is unknown; expected a file or one of",
+    ),
+    "unknown set in a fleet": (
+        "fleets",
+        "parameter_set: wu2018",
+        "parameter_set: wu",
+        "'wu' is unknown; expected one of wu2018",
+    ),
+    "vehicle twice": (
+        "fleets",
+        "name: bluerov3",
+        "name: bluerov2",
+        "vehicle name 'bluerov2' appears 2 times, expected each once",
+    ),
+    "cone inside out": (
+        "fleets",
+        "soft_deg: 30",
+        "soft_deg: 70",
+        "soft_deg = 70.* exceeds hard_deg = 60.*, expected soft ≤ hard",
+    ),
+    "position in two numbers": (
+        "fleets",
+        "start_m: [0.000, -1.100, 5.000]",
+        "start_m: [0.0, 5.0]",
+        "start_m.* missing",
+    ),
+    "no vehicles": (
+        "fleets",
+        "vehicles:\n",
+        "vehicles: []\nothers:\n",
+        r"vehicles = \[\]: expected at least 1 of them",
+    ),
+    "loss above one": ("conditions", "loss: 0.5", "loss: 50", "link.loss = 50: expected less than or equal to 1"),
+    "lag backwards": (
+        "conditions",
+        "[0.1, 0.2]",
+        "[0.3, 0.2]",
+        r"thruster_lag_s is \[0.3, 0.2\]; expected 0 <= shortest",
+    ),
+    "unknown current": (
+        "conditions",
+        "link: {loss: 0.5}",
+        "environment: {currents: [{kind: tide}]}",
+        "environment.currents.0.kind = 'tide': expected one of 'constant'",
+    ),
+    "a list": ("conditions", CONDITION, "- 1\n- 2\n", "is a list; expected a mapping"),
+    "an empty file": ("conditions", CONDITION, "", "is empty; expected a mapping"),
+}
+TEXTS = {"vehicles": VEHICLE, "fleets": FLEET, "conditions": CONDITION}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def written(folder: Path, kind: str, text: str) -> Path:
+    path = folder / kind / "mine.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_a_sentence_and_exit_code_2(mistake: str, tmp_path: Path) -> None:
+    kind, good, bad, sentence = MISTAKES[mistake]
+    assert good in TEXTS[kind]
+    path = written(tmp_path, kind, TEXTS[kind].replace(good, bad, 1))
+    outcome = run("check", path)
+    assert outcome.exit_code == 2
+    first = outcome.stderr.splitlines()[0]
+    assert re.search(sentence, outcome.stderr), outcome.stderr
+    assert first.startswith(f"error: {path}: ")
+    assert "expected" in first or "not valid YAML" in first
+    assert "Traceback" not in outcome.output and len(outcome.stderr.splitlines()) <= 7
+
+
+def test_thirty_mistakes_give_thirty_sentences(tmp_path: Path) -> None:
+    sentences = set()
+    for i, (kind, good, bad, _) in enumerate(MISTAKES.values()):
+        path = written(tmp_path / str(i), kind, TEXTS[kind].replace(good, bad, 1))
+        sentences.add(run("check", path).stderr.splitlines()[0].replace(str(path), "mine.yaml"))
+    assert len(sentences) == len(MISTAKES) >= 10
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_the_unspoilt_files_are_fine(kind: str, tmp_path: Path) -> None:
+    """Or the tests above would prove nothing."""
+    outcome = run("check", written(tmp_path, kind, TEXTS[kind]))
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith("ok")
+
+
+def test_kind_is_told_by_content_elsewhere(tmp_path: Path) -> None:
+    for kind, text in TEXTS.items():
+        outcome = run("check", written(tmp_path / kind, "somewhere", text))
+        assert outcome.exit_code == 0 and kind[:-1] in outcome.stdout
+    outcome = run("check", written(tmp_path, "other", "colour: blue\n"))
+    assert outcome.exit_code == 2 and "cannot tell what kind" in outcome.stderr
+
+
+def test_one_bad_file_among_good_ones(tmp_path: Path) -> None:
+    good, bad = find_config("fleets", "one"), written(tmp_path, "fleets", FLEET.replace("version: 1", "version: x"))
+    outcome = run("check", good, bad, tmp_path / "nothing.yaml", tmp_path)
+    assert outcome.exit_code == 2
+    assert outcome.stdout.count("ok ") == 1
+    assert "cannot be read" in outcome.stderr and "is a folder" in outcome.stderr
+    assert outcome.stderr.splitlines()[-1] == "error: 3 of 4 files wrong"
+
+
+def test_everything_that_ships_is_right() -> None:
+    outcome = run("check")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert outcome.stdout.count("ok ") >= 9
+
+
+def test_a_lost_axis_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    """Six thrusters: the classic BlueROV2's layout cannot pitch."""
+    lines = [line for line in VEHICLE.splitlines() if not re.search("name: thruster[78]", line)]
+    text = re.sub(r"(max_\w+_thrust: \{value: )\[[^]]*\]", r"\g<1>40.0", "\n".join(lines))
+    path = written(tmp_path, "vehicles", text)
+    for arguments in (("check", path), ("vehicle", "show", path)):
+        outcome = run(*arguments)
+        assert outcome.exit_code == 0
+        assert re.search(
+            r"^warning: .*mine.yaml: thrusters: .* rank 5 < 6: no thrust along pitch; expected", outcome.stderr
+        )
+        assert outcome.stderr.count("\n") == 1, "once is enough"
