@@ -1,0 +1,281 @@
+"""The `guidance` node: where the fleet shall be, ahead of time. Modes and motion are the Director's; this is wiring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from nav_msgs.msg import Odometry as OdometryMessage
+from nav_msgs.msg import Path as PathMessage
+from numpy.typing import NDArray
+from pydantic import ValidationError
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from shoal.errors import ShoalError
+from shoal.fleet.odometry import Odometry
+from shoal.frames import enu_to_ned
+from shoal.vehicles.fleet_file import load_fleet
+from shoal_guidance.director import Director, Mode
+from shoal_guidance.places import Places, Shape, share_out
+from shoal_guidance.sequence import State
+from shoal_guidance.settings import FIXED, GuidanceSettings
+from shoal_ros import convert, process, topics, wires
+from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.parameters import SettingsParameters, declare, with_changes
+
+Array = NDArray[np.float64]
+
+POINT_STEP_S = 0.1  # between the preview's points
+STATUS_PERIOD_S = 0.2
+CLOCK_BACK_S = 1e-3  # a clock that goes back further than this has been reset
+
+
+class GuidanceNode(Node):
+    """Starts as soon as the fleet is heard; starts over when the clock goes back."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("guidance", **options)
+        name = declare(self, "fleet", "two", "fleet file, or the name of one in config/fleets")
+        self.fleet = load_fleet(name)
+        self._tuning = SettingsParameters(self, GuidanceSettings.of(self.fleet), fixed=FIXED, changed=self._changed)
+        settings = self._tuning.value
+        self._shape = settings.shape()
+        self._horizon_s = np.arange(0.0, settings.preview_s + POINT_STEP_S / 2, POINT_STEP_S)
+        self._heard: dict[str, Odometry] = {}
+        self._director: Director | None = None
+        self._places: Places | None = None
+        self._last_s = -np.inf
+        self._first_heard_s: float | None = None
+        self._status_s = -np.inf
+        self._said: dict[str, str] = {}  # latched texts, so that they go out only when they change
+        self._open_topics()
+        self.create_timer(1.0 / settings.rate_hz, self._tick)
+        self.add_on_set_parameters_callback(self._check_formation)
+        self._say_mode()
+
+    def _open_topics(self) -> None:
+        t = topics
+        self._reference, self._setpoint = wires.publisher(self, t.REFERENCE), wires.publisher(self, t.SETPOINT)
+        self._latched = {x.name: wires.publisher(self, x) for x in (t.FORMATION, t.MODE)}
+        self._queue, self._status = wires.publisher(self, t.WAYPOINTS), wires.publisher(self, t.TEST_STATUS)
+        for name in self.fleet.names:
+            wires.subscription(self, t.ODOMETRY, partial(self._hear, name), vehicle=name)
+        wires.subscription(self, t.CMD_VEL, self._stick)
+        wires.subscription(self, t.GOAL_POSE, self._goal)
+        wires.subscription(self, t.WAYPOINT, self._waypoint)
+        wires.subscription(self, t.SET_WAYPOINTS, self._waypoints)
+        wires.subscription(self, t.SET_MODE, self._set_mode)
+        self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
+        self.create_service(Trigger, "~/stop", partial(self._serve, self._stop))
+        self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
+
+    # -- the beat -----------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        t_s = self._now()
+        if t_s < self._last_s - CLOCK_BACK_S:
+            self.get_logger().warning("the clock went back: starting over")
+            self._director, self._heard, self._first_heard_s, self._status_s = None, {}, None, -np.inf
+        self._last_s = t_s
+        if self._director is None and not self._begin(t_s):
+            return
+        director = self._director
+        assert director is not None
+        director.advance(t_s, self._missing(t_s, director))
+        preview = director.preview(t_s, self._horizon_s)
+        self._reference.publish(convert.preview_to_message(preview, t_s))
+        assert preview.headings_rad is not None
+        self._setpoint.publish(convert.to_pose_stamped(t_s, preview.positions_m[0], float(preview.headings_rad[0])))
+        self._say_mode()
+        self._say_queue(t_s, director)
+        self._say_status(t_s, director)
+
+    def _begin(self, t_s: float) -> bool:
+        """Where the fleet is, all of it; a vehicle that stays silent counts where the fleet file has it."""
+        if not self._heard:
+            return False
+        self._first_heard_s = t_s if self._first_heard_s is None else self._first_heard_s
+        missing = [name for name in self.fleet.names if name not in self._heard]
+        if missing and t_s - self._first_heard_s < self._settings.patience_s:
+            return False
+        if missing:
+            self.get_logger().warning(f"no odometry from {', '.join(missing)}: going on without")
+        where = self._positions()
+        self._director = Director(t_s, np.mean(list(where.values()), axis=0), self._settings.director())
+        self._share_out(t_s)
+        self._try("start_mode", lambda: self._enter(t_s, Mode.named(self._settings.start_mode)))
+        return True
+
+    def _missing(self, t_s: float, director: Director) -> list[str]:
+        """What keeps the next test from starting."""
+        if director.mode is not Mode.TEST or director.status(t_s).state is State.RUNNING or self._places is None:
+            return []
+        fresh = {n: self._fresh_state(n, t_s) for n in self.fleet.names}
+        places = self._places.at(director.motion(t_s).position_m, director.yaw_rad(t_s), t_s)
+        return self._settings.rule().missing(fresh, places, self._places.sight)
+
+    def _fresh_state(self, name: str, t_s: float) -> Array | None:
+        heard = self._heard.get(name)
+        late = heard is None or abs(t_s - heard.stamp_s) > self._settings.odometry_timeout_s
+        return None if late or heard is None else heard.state
+
+    def _positions(self) -> dict[str, Array]:
+        starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
+        return {n: self._heard[n].position_m if n in self._heard else starts[n] for n in self.fleet.names}
+
+    def _placed(self, shape: Shape, t_s: float) -> Places:
+        director = self._ready_director()
+        center, yaw = director.motion(t_s).position_m, director.yaw_rad(t_s)
+        return share_out(self.fleet, shape, self._positions(), center, yaw, t_s)
+
+    def _share_out(self, t_s: float) -> None:
+        self._shape = self._settings.shape()
+        self._places = self._placed(self._shape, t_s)
+        self._say(topics.FORMATION, formation_to_json(FormationNews(self._places.slots, self._places.sight)))
+
+    # -- what others say ----------------------------------------------------------------------------------------
+
+    def _hear(self, name: str, message: OdometryMessage) -> None:
+        odometry = convert.odometry_from_message(message)
+        if np.all(np.isfinite(odometry.state)):
+            self._heard[name] = odometry
+
+    def _stick(self, message: TwistStamped) -> None:
+        move, turn = message.twist.linear, message.twist.angular
+        velocity = enu_to_ned(np.array([move.x, move.y, move.z]))  # and a yaw from above is one from below turned round
+        self._try("cmd_vel", lambda: self._ready_director().stick(self._now(), velocity, -turn.z))
+
+    def _goal(self, message: PoseStamped) -> None:
+        """RViz's 2D goal has no depth: z = 0 keeps the setpoint's."""
+        self._try("goal_pose", lambda: self._add(message, keep_depth=message.pose.position.z == 0.0))
+
+    def _waypoint(self, message: PoseStamped) -> None:
+        self._try("waypoint", lambda: self._add(message, keep_depth=False))
+
+    def _add(self, message: PoseStamped, keep_depth: bool) -> None:
+        t_s, director, position = self._now(), self._ready_director(), self._place(message)
+        if keep_depth:
+            ahead = director.waypoints(t_s)
+            position[2] = (ahead[-1].position_m if ahead else director.motion(t_s).position_m)[2]
+        director.add_waypoint(t_s, position)
+
+    def _waypoints(self, message: PathMessage) -> None:
+        self._try("set_waypoints", lambda: self._ready_director().set_waypoints(
+            self._now(), [self._place(pose, message.header.frame_id) for pose in message.poses]))  # fmt: skip
+
+    def _place(self, message: PoseStamped, frame: str = "") -> Array:
+        """NED; other frames than map would need TF, and be wrong without."""
+        given = message.header.frame_id or frame
+        if given not in ("", convert.WORLD):
+            raise ShoalError(f"frame_id = '{given}'; expected '{convert.WORLD}'")
+        return convert.from_pose(message.pose)[0]
+
+    def _set_mode(self, message: String) -> None:
+        self._try("set_mode", lambda: self._enter(self._now(), Mode.named(message.data)))
+
+    def _enter(self, t_s: float, mode: Mode) -> None:
+        director = self._ready_director()
+        if mode is Mode.TEST:
+            director.start_tests(t_s, self._settings.trials(), self._settings.repeat)
+        else:
+            director.set_mode(t_s, mode)
+        self._say_mode()
+
+    def _start_test(self, t_s: float) -> str:
+        self._enter(t_s, Mode.TEST)
+        return f"test '{self._settings.test}', times {self._settings.repeat}"
+
+    def _stop(self, t_s: float) -> str:
+        self._enter(t_s, Mode.HOLD)
+        return "hold"
+
+    def _clear(self, t_s: float) -> str:
+        self._ready_director().clear(t_s)
+        return "no waypoints"
+
+    def _ready_director(self) -> Director:
+        if self._director is None:
+            raise ShoalError("guidance has not heard the fleet yet; expected odometry")
+        return self._director
+
+    # -- parameters ---------------------------------------------------------------------------------------------
+
+    @property
+    def _settings(self) -> GuidanceSettings:
+        return self._tuning.value
+
+    def _check_formation(self, changed: list[Parameter]) -> SetParametersResult:
+        """A formation that cannot be is refused with the reason, before anybody hears of it."""
+        own = {p.name: p.value for p in changed if p.name.startswith("formation_")}
+        if own and self._director is not None:
+            try:
+                self._placed(with_changes(self._settings, own).shape(), self._now())
+            except ShoalError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            except ValidationError:
+                pass  # told by the settings themselves
+        return SetParametersResult(successful=True)
+
+    def _changed(self, settings: GuidanceSettings) -> None:
+        if self._director is not None:
+            self._director.apply(self._now(), settings.director())
+            if settings.shape() != self._shape:
+                self._share_out(self._now())
+
+    # -- saying -------------------------------------------------------------------------------------------------
+
+    def _say(self, topic: topics.Topic, text: str) -> None:
+        if self._said.get(topic.name) != text:
+            self._said[topic.name] = text
+            self._latched[topic.name].publish(String(data=text))
+
+    def _say_mode(self) -> None:
+        self._say(topics.MODE, (self._director.mode if self._director else Mode.HOLD).value)
+
+    def _say_queue(self, t_s: float, director: Director) -> None:
+        ahead = [waypoint.position_m for waypoint in director.waypoints(t_s)]
+        text = str(ahead)
+        if self._said.get("queue") != text:
+            self._said["queue"] = text
+            self._queue.publish(convert.to_path(t_s, np.full(len(ahead), t_s), np.array(ahead).reshape(-1, 3)))
+
+    def _say_status(self, t_s: float, director: Director) -> None:
+        status = director.status(t_s)
+        if t_s - self._status_s >= STATUS_PERIOD_S or status.state != self._said.get("state"):
+            self._status_s, self._said["state"] = t_s, status.state
+            self._status.publish(String(data=json.dumps(asdict(status))))
+
+    def _serve(self, act: Callable[[float], str], _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        try:
+            answer.success, answer.message = True, act(self._now())
+        except ShoalError as error:
+            answer.success, answer.message = False, str(error)
+        return answer
+
+    def _try(self, who: str, act: Callable[[], None]) -> None:
+        """Bad input costs a line in the log, never the node."""
+        try:
+            act()
+        except ShoalError as error:
+            self.get_logger().warning(f"{who}: {error}", throttle_duration_sec=2.0)
+
+    def _now(self) -> float:
+        return float(self.get_clock().now().nanoseconds * 1e-9)
+
+
+def main() -> None:
+    """Entry point."""
+    process.run(GuidanceNode)
+
+
+if __name__ == "__main__":
+    main()
