@@ -23,7 +23,7 @@ from shoal.experiments.condition import load_condition
 from shoal.experiments.job import Job
 from shoal.experiments.series import series_table
 from shoal.experiments.store import Store
-from shoal.experiments.worker import Task, run_task
+from shoal.experiments.worker import Task, describe, run_task
 from synthetic_runs import make_record
 
 FAKE = "synthetic_runs:fake_simulate"
@@ -105,6 +105,12 @@ runs: 2
             run_campaign(SMALL.model_copy(update={"simulate": "nowhere:nothing"}), tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.parametrize("text", ["paths: [sqare]", "paths: [circle]\nfleets: [tow]"])
+    def test_a_misspelt_path_or_fleet_stops_the_campaign(self, tmp_path: Path, text: str) -> None:
+        with pytest.raises(ShoalError, match="expected"):
+            run_campaign(load_campaign(written(tmp_path, text)), tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
 
 class TestKey:
     def test_depends_on_all_that_decides_a_run(self) -> None:
@@ -138,6 +144,10 @@ class TestRows:
         lost = rows[rows.fov_failed & ~rows.crashed]
         assert set(lost.seed) == {2} and lost.fov_max_deg.between(75.0, 77.0).all()
         assert not rows[rows.seed < 2].failed.any()
+
+    def test_reasons_tell_no_folders(self) -> None:
+        text = describe(ValueError("/home/me/shoal/config/fleets/two.yaml: mass_kg = 3 m/s, and/or ./x/y\nsecond line"))
+        assert text == "ValueError: two.yaml: mass_kg = 3 m/s, and/or ./x/y"
 
     def test_done_runs_are_not_made_again(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         in_this_process(SMALL, tmp_path / "out")

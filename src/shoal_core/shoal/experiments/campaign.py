@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import importlib
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, ShoalWarning
 from shoal.experiments.campaign_file import Campaign, campaign_jobs
-from shoal.experiments.job import find_simulate
+from shoal.experiments.job import check_inputs, find_simulate
 from shoal.experiments.provenance import code_version, machine_class
 from shoal.experiments.rows import crashed_row
 from shoal.experiments.store import Store
@@ -47,6 +48,7 @@ def run_campaign(
     """Make all runs that `out` does not hold yet, then write the data set."""
     find_simulate(campaign.simulate)
     jobs = campaign_jobs(campaign)
+    check_inputs(jobs)
     store = Store(out.resolve())
     store.create()
     with store.locked():
@@ -88,14 +90,24 @@ def _work(
     try:
         for count, future in enumerate(distributed.as_completed(futures), start=before + 1):
             task = futures[future]
-            if future.status == "error" and store is not None and not store.has(task.job.key()):
-                store.put(crashed_row(task.job, _reason(future.exception()), task.code_version), None)
+            if future.status == "error":
+                _crashed(task, _reason(future.exception()), store)
             elif store is not None and not store.has(task.job.key()):
                 raise ShoalError(f"{store.folder}: a result is missing; expected a directory all workers share")
             progress(count, before + len(tasks), what)
     except BaseException:
         client.cancel(list(futures), force=True)
         raise
+
+
+def _crashed(task: Task, reason: str, store: Store | None) -> None:
+    """A run is committed with its reason; a recording that could not be made is only worth a warning."""
+    if store is None:
+        warnings.warn(
+            f"recording of {' · '.join(task.job.cell)} seed {task.job.seed}: {reason}", ShoalWarning, stacklevel=2
+        )
+    elif not store.has(task.job.key()):
+        store.put(crashed_row(task.job, reason, task.code_version), None)
 
 
 def _reason(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -72,6 +72,19 @@ def simulate_spec(spec: RunSpec, progress: Callable[[float], None] | None = None
 
     record = simulate(spec, progress)
     return replace(record, meta={**record.meta, "code_version": code_version()})
+
+
+def check_inputs(jobs: Iterable[Job]) -> None:
+    """Load every path and fleet once: a misspelt name should stop a campaign, not crash its runs one by one."""
+    wanted = [job for job in jobs if job.simulate == DEFAULT_SIMULATE]
+    if wanted:
+        from shoal.guidance.path_file import load_path
+        from shoal.simulation.scenario import resolve_fleet
+
+        for path in dict.fromkeys(job.path for job in wanted):
+            load_path(path)
+        for fleet in dict.fromkeys(job.fleet for job in wanted):
+            resolve_fleet(fleet)
 
 
 def find_simulate(dotted: str) -> Callable[[Job], RunRecord]:

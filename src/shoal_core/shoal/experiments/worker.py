@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -15,6 +16,8 @@ from shoal.experiments.provenance import machine_class
 from shoal.experiments.rows import crashed_row, summary_row
 from shoal.experiments.series import series_table
 from shoal.experiments.store import Store
+
+_FOLDERS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[\w.+-]+[/\\])+")  # of an absolute path
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,11 @@ def record_task(task: Task) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """`Kind: message (file.py:12)`, without folders."""
+    """`Kind: message (file.py:12)`: the first line, and no folders, for it goes into reports that others read."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
+    message = _FOLDERS.sub("", (str(error).splitlines() or [""])[0])
+    return f"{type(error).__name__}: {message}{where}"
 
 
 def _keeps_recording(task: Task, failed: bool) -> bool:
