@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test bench lint format lock system clean distclean
+.PHONY: help setup run test bench pictures lint format lock system clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -26,6 +26,11 @@ test: setup  ## all tests
 
 bench: setup  ## all benchmarks
 	@$(BIN)/python -m shoal.cli bench all
+
+pictures: setup  ## those of README and docs/
+	@$(BIN)/shoal vehicle show bluerov2_heavy --picture docs/images/vehicle.png | tail -1
+	@$(BIN)/shoal drop bluerov2_heavy --plot docs/images/drop.png | tail -1
+	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
 
 lint: setup  ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -41,16 +41,13 @@ def draw_drop(vehicle: Vehicle, drop: Drop, path: Path) -> Path:
                 colour = _AXIS_COLOUR[step.axis]
                 panel.plot(step.times_s, step.speeds, color=colour, label=f"{step.axis}, {step.force_text}")
                 if np.abs(step.speeds_alone - step.speeds).max() > 0.05 * step.terminal:
-                    panel.plot(step.times_s, step.speeds_alone, color=colour, linewidth=1, alpha=0.5)
-                    last = step.speeds_alone[-1]
-                    panel.annotate("nobody steering", (step.times_s[-1], last), (-4, 6), textcoords="offset points",
-                                   color=colour, fontsize=8, ha="right")  # fmt: skip
+                    panel.plot(step.times_s, step.speeds_alone, color=colour, linewidth=1, alpha=0.6)
                 panel.axhline(step.terminal, color=colour, linestyle="--", linewidth=1)
             panel.set_ylabel(f"speed [{unit}]")
             panel.set_xlabel("time [s]")
             panel.set_ylim(bottom=0)
             panel.legend(loc="lower right")
-        linear.set_title("Full thrust from rest, other axes held  (dashed: closed form)")
+        linear.set_title("Full thrust from rest  (dashed: formula, thin: not held level)")
         angular.set_title("Full turn from rest")
         for panel in (attitude, depth, linear, angular):
             panel.margins(x=0)
