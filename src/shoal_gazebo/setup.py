@@ -5,7 +5,7 @@ name = "shoal_gazebo"
 setup(
     name=name,
     version="0.1.0",
-    description="Gazebo: models and worlds generated from the vehicle description, bridge rendered per vehicle, watchdog",
+    description="Gazebo: models and worlds generated from config/vehicles, bridge rendered per vehicle, watchdog",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
     package_data={name: ["py.typed", "templates/*.jinja", "looks/*.yaml"]},
