@@ -15,6 +15,7 @@ from nav_msgs.msg import Path as PathMessage
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -36,6 +37,7 @@ Array = NDArray[np.float64]
 
 POINT_STEP_S = 0.1  # between the preview's points
 STATUS_PERIOD_S = 0.2
+IDLE_WALL_S = 0.2
 CLOCK_BACK_S = 1e-3  # a clock that goes back further than this has been reset
 
 
@@ -53,12 +55,13 @@ class GuidanceNode(Node):
         self._heard: dict[str, Odometry] = {}
         self._director: Director | None = None
         self._places: Places | None = None
-        self._last_s = -np.inf
+        self._last_s = self._last_idle_s = -np.inf
         self._first_heard_s: float | None = None
         self._status_s = -np.inf
         self._said: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
         self.create_timer(1.0 / settings.rate_hz, self._tick)
+        self.create_timer(IDLE_WALL_S, self._idle, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.add_on_set_parameters_callback(self._check_formation)
         self._say_mode()
 
@@ -98,6 +101,12 @@ class GuidanceNode(Node):
         self._say_mode()
         self._say_queue(t_s, director)
         self._say_status(t_s, director)
+
+    def _idle(self) -> None:
+        """While ROS time stands still (a pause, a plant that waits for us) say the same again, for late comers."""
+        if self._now() == self._last_idle_s:
+            self._tick()
+        self._last_idle_s = self._now()
 
     def _begin(self, t_s: float) -> bool:
         """Where the fleet is, all of it; a vehicle that stays silent counts where the fleet file has it."""
@@ -252,7 +261,7 @@ class GuidanceNode(Node):
         status = director.status(t_s)
         if t_s - self._status_s >= STATUS_PERIOD_S or status.state != self._said.get("state"):
             self._status_s, self._said["state"] = t_s, status.state
-            self._status.publish(String(data=json.dumps(asdict(status))))
+            self._status.publish(String(data=json.dumps({"stamp_s": t_s} | asdict(status))))
 
     def _serve(self, act: Callable[[float], str], _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         try:
