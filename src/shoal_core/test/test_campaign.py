@@ -155,6 +155,11 @@ class TestRows:
         in_this_process(SMALL.model_copy(update={"runs": 5}), tmp_path / "out")
         assert len((tmp_path / "log").read_text().splitlines()) == 4  # the fifth seed of four cells
 
+    def test_the_data_set_is_sorted_as_a_reader_expects(self, tmp_path: Path) -> None:
+        frame = pd.read_parquet(in_this_process(SMALL, tmp_path).folder / "runs.parquet")
+        order = list(zip(frame.path, frame.condition, frame.seed, strict=True))
+        assert order == sorted(order) and order[4] == ("circle", "loss_70", 0)
+
     def test_the_data_set_has_no_wall_clock_in_it(self, tmp_path: Path) -> None:
         first = in_this_process(SMALL, tmp_path / "a").folder
         time.sleep(1.1)

@@ -66,6 +66,12 @@ class TestTimeShift:
         lag = lag_s(TIMES, circle(TIMES)[:, 0], circle(TIMES - 0.7)[:, 0] + 1.0 + noise)
         assert lag.seconds == pytest.approx(0.7, abs=0.05)
 
+    def test_a_steady_offset_is_no_lag(self) -> None:
+        """The line test's x only rises: a vehicle half a metre behind for good is off, not late."""
+        line = np.interp(TIMES, [0.0, 20.0, 80.0, 100.0, 200.0], [0.0, 1.0, 13.0, 15.0, 15.0])
+        late = np.interp(TIMES - 0.7, [0.0, 20.0, 80.0, 100.0, 200.0], [0.0, 1.0, 13.0, 15.0, 15.0])
+        assert lag_s(TIMES, line, late - 0.5).seconds == pytest.approx(0.7, abs=0.05)
+
     def test_a_repeating_reference_takes_the_shortest_lag(self) -> None:
         wave = np.sin(2 * np.pi * TIMES / 20)
         noise = np.random.default_rng([4, 1]).normal(0.0, 0.05, len(TIMES))

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from mcap_ros2.reader import read_ros2_messages
@@ -111,6 +112,15 @@ def test_parquet_gives_the_record_back(run: Path) -> None:
         else:
             assert after == before, field.name
     assert summarise(back) == summarise(RECORD)
+
+
+def test_parquet_columns_are_what_their_names_say(run: Path) -> None:
+    frame = pd.read_parquet(run / "timeseries.parquet")
+    for column, index in {"n_m": 0, "d_m": 2, "eta": 3, "e1": 4, "e3": 6, "v_mps": 8, "r_radps": 12}.items():
+        np.testing.assert_array_equal(frame[f"bluerov3.{column}"], RECORD.states[:, 1, index], err_msg=column)
+        np.testing.assert_array_equal(frame[f"bluerov3.measured_{column}"], RECORD.odometry[:, 1, index])
+    np.testing.assert_array_equal(frame["bluerov2.thrust8_N"], 7.0)
+    np.testing.assert_array_equal(frame["reference_e_m"], RECORD.reference_m[:, 1])
 
 
 def test_summary_json_has_the_promised_keys(run: Path) -> None:
