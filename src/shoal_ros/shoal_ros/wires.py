@@ -36,7 +36,7 @@ def subscription(
 
 
 class Polled(CallbackGroup):
-    """A group that no executor serves: its subscriptions are emptied with `take_newest`, when it suits.
+    """A group that no executor serves: its subscriptions are emptied with `take_all`, when it suits.
 
     An executor pays for every subscription each time it waits. A plant with eight thrusters a vehicle that moves on its
     own beat anyway is far cheaper off asking.
@@ -52,10 +52,10 @@ class Polled(CallbackGroup):
         pass
 
 
-def take_newest(waiting: Subscription) -> tuple[Any, dict[str, int]] | None:
-    """The newest message of a polled subscription and its time stamps, ns of the system clock; None: nothing new."""
-    newest = None
+def take_all(waiting: Subscription) -> list[tuple[Any, dict[str, int]]]:
+    """All new messages of a polled subscription, oldest first, with their time stamps in ns of the system clock."""
+    taken = []
     with waiting.handle:
-        while (taken := waiting.handle.take_message(waiting.msg_type, waiting.raw)) is not None:
-            newest = taken
-    return newest
+        while (one := waiting.handle.take_message(waiting.msg_type, waiting.raw)) is not None:
+            taken.append(one)
+    return taken

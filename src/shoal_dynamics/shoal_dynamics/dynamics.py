@@ -1,0 +1,293 @@
+"""The `dynamics` node: the built-in plant of a whole fleet. Owns /clock, makes odometry, obeys thrust commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import Vector3
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+
+from shoal.errors import ShoalError
+from shoal.fleet.odometry import Odometry
+from shoal.frames import enu_to_ned
+from shoal_dynamics import answers
+from shoal_dynamics.commands import Commands
+from shoal_dynamics.pace import Beat, Pacer, choose_beat
+from shoal_dynamics.world import World, WorldSettings
+from shoal_ros import convert, process, topics, wires
+from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.parameters import declare
+
+HOLD_S = 0.1  # wall, between two looks whether everybody is there
+LOCK_POLL_S = 0.001  # wall, between two looks for answers in lock step
+WARM_UP_S = 2.0  # simulated; figures from before are not counted
+
+
+class DynamicsNode(Node):
+    """`advance` moves the world by one tick; the loop around it keeps the wall's time."""
+
+    def __init__(self) -> None:
+        super().__init__("dynamics")
+        self._declare()
+        self.world = World(self._world_settings)
+        self.beat: Beat = choose_beat(1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate)
+        self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.beat.tick_s)) if self.rate > 0 else 1
+        self._tick = 0
+        self._stopped = False
+        self.done = False
+        self.waiting = True  # the clock stands until everybody is there
+        self._silent: set[str] = set()
+        self._deaf: set[str] = set()  # lock step: did not answer in time, not waited for
+        self._began = time.monotonic()
+        self._paced = (time.monotonic(), 0.0)  # wall and simulated time when the speed was last looked at
+        self._speed = 1.0
+        self._last: list[Odometry | None] = []
+        self._open_topics()
+        self._fresh_run()
+        names = ", ".join(self.world.names)
+        self.get_logger().info(f"{names} in condition '{self.world.condition.name}', seed {self._world_settings.seed}")
+
+    def _declare(self) -> None:
+        self._world_settings = WorldSettings(
+            fleet=declare(self, "fleet", "two", "fleet name or file"),
+            path=declare(self, "path", "", "test whose start the vehicles are put around; empty: as in the fleet file"),
+            condition=declare(self, "condition", "default", "plant, sensors and water: name or file"),
+            seed=declare(self, "seed", 0, "of everything that is drawn", low=0),
+            control_period_s=declare(self, "control_period_s", 0.05, "s, of the controllers", low=0.01, high=1.0),
+        )
+        self._odometry_hz = declare(self, "odometry_rate_hz", 20.0, "Hz of simulated time", low=1.0, high=100.0)
+        self._clock_hz = declare(self, "clock_rate_hz", 50.0, "Hz of wall time, of /clock", low=1.0, high=200.0)
+        self.rate = declare(self, "rate", 1.0, "times real time; 0: as fast as it goes", low=0.0, high=100.0)
+        self.lockstep = declare(self, "lockstep", False, "the clock waits for the controllers' answers")
+        self._lock_s = declare(self, "lockstep_wait_s", 2.0, "s of wall time to wait for an answer", low=0.0)
+        self._timeout_s = declare(self, "command_timeout_s", 0.5, "s: older commands count as zero", low=0.05)
+        self._duration_s = declare(self, "duration_s", 0.0, "s of simulated time, then it ends; 0: never", low=0.0)
+        self._start_s = declare(self, "start_timeout_s", 30.0, "s of wall time to wait for everybody at start", low=0.0)
+        self._reference = declare(self, "wait_for_reference", True, "the start waits for /fleet/reference too")
+        self._figures = declare(self, "figures_file", "", "file for latency and jitter at the end; empty: none")
+        if self.rate == 0 and not self.lockstep:
+            raise ShoalError("rate = 0 without lockstep; expected lockstep, or no controller could follow")
+
+    def _open_topics(self) -> None:
+        names = self.world.names
+        self._clock = wires.publisher(self, topics.CLOCK)
+        self._odometry = [wires.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
+        self._collisions = wires.publisher(self, topics.COLLISIONS)
+        polled = wires.Polled()
+        self._thrusters = [[t.name for t in m.vehicle().thrusters] for m in self.world.fleet.vehicles]
+        self._inputs = [
+            [wires.subscription(self, topics.THRUST, _never, polled, vehicle=n, thruster=t) for t in thrusters]
+            for n, thrusters in zip(names, self._thrusters, strict=True)
+        ]
+        wires.subscription(self, topics.STOP, self._on_stop)
+        wires.subscription(self, topics.OCEAN_CURRENT, self._on_current)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self._diagnostics = Diagnostics(self, "dynamics", "plant")
+
+    def _fresh_run(self) -> None:
+        """Nothing heard, nothing measured."""
+        world = self.world
+        delay, counts = world.command_delay_s, [len(t) for t in self._thrusters]
+        self._commands = [Commands(count, delay, self._timeout_s) for count in counts]
+        self.answers = {n: answers.Answers(c) for n, c in zip(world.names, counts, strict=True)}
+        self._asked_s = 0.0
+        self._counting = False
+        self._last = world.measure()
+        self._publish(self._last)
+
+    # -- the beat -----------------------------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """Before the start: say where everybody is, until everybody is there."""
+        self._hear()
+        missing = [n for n, a in self.answers.items() if not a.ever]
+        if self._reference and not self.count_publishers(topics.REFERENCE.name):
+            missing.append("guidance")
+        patient = time.monotonic() - self._began < self._start_s
+        if missing and patient:
+            self._publish(self._last)
+            told = f"the clock waits for {', '.join(missing)}"
+            self._diagnostics.tell(0.0, Level.WARN, told, {})
+            return
+        if missing:
+            self.get_logger().warning(f"starting without {', '.join(missing)}")
+            self._deaf |= set(missing)
+        self.waiting = False
+        self._paced = (time.monotonic(), self.world.t_s)
+
+    def advance(self) -> None:
+        """One tick."""
+        self._hear()
+        t_s = self.world.t_s
+        thrust = [np.zeros_like(c.acting(t_s)) if self._stopped else c.acting(t_s) for c in self._commands]
+        self.world.step(thrust, self.beat.tick_s)
+        self._tick += 1
+        asking = self._tick * self.beat.tick % self.beat.period == 0
+        if asking or self._tick % self._clock_ticks == 0:
+            self._clock.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
+        if asking:
+            self._ask()
+        for text in self.world.collisions():
+            self.get_logger().warning(text)
+            self._collisions.publish(String(data=text))
+        self.done = 0 < self._duration_s <= self.world.t_s + 1e-9
+
+    def _ask(self) -> None:
+        """Odometry goes out; controllers answer."""
+        t_s = self.world.t_s
+        self._hear()  # what was sent before counts for the odometry before
+        if not self._counting and t_s >= WARM_UP_S:
+            self._counting = True
+            for answer in self.answers.values():
+                answer.forget()
+        self._last = self.world.measure()
+        self._asked_s = t_s
+        self._publish(self._last)
+        self._report(t_s)
+
+    def _publish(self, measured: list[Odometry | None]) -> None:
+        if self.world.t_s == 0.0:
+            self._clock.publish(Clock())
+        for name, publisher, odometry in zip(self.world.names, self._odometry, measured, strict=True):
+            if odometry is not None:
+                self.answers[name].ask(time.time_ns())
+                publisher.publish(convert.odometry_to_message(odometry, name))
+
+    def _hear(self) -> None:
+        """Empty the thrusters' queues."""
+        t_s = self.world.t_s
+        for name, inputs, commands in zip(self.world.names, self._inputs, self._commands, strict=True):
+            forces: dict[int, float] = {}
+            for index, waiting in enumerate(inputs):
+                for message, info in wires.take_all(waiting):
+                    forces[index] = message.data
+                    self.answers[name].hear(index, info["source_timestamp"], info["received_timestamp"])
+            if forces:
+                commands.hear(t_s, self._asked_s, forces)
+                self._deaf.discard(name)
+
+    def answered(self) -> bool:
+        """Lock step: whether all that are waited for have answered the last odometry."""
+        self._hear()
+        return all(a.complete for n, a in self.answers.items() if n not in self._deaf)
+
+    def give_up_waiting(self) -> None:
+        """Lock step: go on without those that have not answered, until they do."""
+        self._deaf |= {n for n, a in self.answers.items() if not a.complete}
+
+    @property
+    def due_for_answers(self) -> bool:
+        """Lock step: whether odometry has just gone out."""
+        return self.lockstep and self._tick * self.beat.tick % self.beat.period == 0
+
+    # -- what is said -------------------------------------------------------------------------------------------
+
+    def _report(self, t_s: float) -> None:
+        silent = [n for n, c in zip(self.world.names, self._commands, strict=True) if c.silent(t_s)]
+        wall, then_s = self._paced
+        if (elapsed := time.monotonic() - wall) > 1.0:
+            self._speed = (t_s - then_s) / elapsed
+            self._paced = (time.monotonic(), t_s)
+        slow = self.rate > 0 and not self.lockstep and self._speed < 0.9 * self.rate
+        level, message = Level.OK, "running"
+        if self._stopped:
+            level, message = Level.WARN, "stopped: zero thrust for all"
+        elif silent:
+            told = f"no command for {self._timeout_s:g} s"
+            level, message = Level.WARN, f"zero thrust for {', '.join(silent)}: {told}"
+        elif slow:
+            level, message = Level.WARN, "the machine is too slow for the rate"
+        if self._diagnostics.due(t_s, level, message):
+            values: dict[str, object] = {"t_s": t_s, "real_time_factor": self._speed}
+            for name, answer in self.answers.items():
+                if answer.latencies_ms:
+                    values[f"{name} latency_ms"] = answer.latencies_ms[-1]
+            self._diagnostics.tell(t_s, level, message, values)
+
+    def close(self) -> None:
+        """Figures for the benchmark."""
+        if self._figures:
+            wall_period_s = self.beat.period_s / (self.rate or 1.0)
+            answers.write(Path(self._figures), wall_period_s, self.answers, self._speed)
+
+    # -- what others say ----------------------------------------------------------------------------------------
+
+    def _on_stop(self, message: Bool) -> None:
+        if message.data != self._stopped:
+            self._stopped = bool(message.data)
+            self.get_logger().warning("stop" if self._stopped else "stop released")
+
+    def _on_current(self, message: Vector3) -> None:
+        velocity = np.array([message.x, message.y, message.z])
+        if not np.isfinite(velocity).all() or np.linalg.norm(velocity) > 5.0:
+            self.get_logger().error(f"ocean_current = {velocity.tolist()}; expected finite, at most 5 m/s")
+            return
+        self.world.set_current(enu_to_ned(velocity))
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        self.world.reset()
+        self._tick = 0
+        self._fresh_run()
+        self._paced = (time.monotonic(), 0.0)
+        response.success, response.message = True, "at the start again"
+        self.get_logger().info("reset: the clock is at 0 again")
+        return response
+
+
+def _never(message: Any) -> None:
+    raise AssertionError("polled subscriptions have no callback")
+
+
+def main() -> None:
+    """`ros2 run shoal_dynamics dynamics`."""
+    process.start()
+    stop = process.Stop()
+    node = process.made(DynamicsNode)
+    assert isinstance(node, DynamicsNode)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    process.settle()
+    try:
+        loop(node, lambda wall_s: executor.spin_once(timeout_sec=wall_s), lambda: stop.asked or not rclpy.ok())
+    finally:
+        process.finish(node)
+
+
+def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], bool]) -> None:
+    """Tick by tick with the wall clock. `serve` answers ROS for at most that long."""
+    while node.waiting and not over():
+        serve(HOLD_S)
+        node.hold()
+    pacer = Pacer(node.rate)
+    while not over() and not node.done:
+        node.advance()
+        if node.due_for_answers:
+            _wait_for_answers(node, serve, over)
+        due = pacer.next(time.monotonic(), node.beat.tick_s)
+        while (left := due - time.monotonic()) > 0 and not over():
+            serve(min(left, process.WAKE_S))
+        if node.rate <= 0:
+            serve(0.0)
+
+
+def _wait_for_answers(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], bool]) -> None:
+    end = time.monotonic() + node._lock_s
+    while not node.answered() and not over():
+        if time.monotonic() > end:
+            node.give_up_waiting()
+            return
+        time.sleep(LOCK_POLL_S)
+    serve(0.0)
+
+
+if __name__ == "__main__":
+    main()

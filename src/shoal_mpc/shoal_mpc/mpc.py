@@ -1,0 +1,247 @@
+"""The `mpc` node, one per vehicle: moves messages in and out of `shoal.fleet.agent.Agent`, which is all the control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+from std_msgs.msg import Bool, Float64, String
+
+from shoal.control.settings import ControllerSettings
+from shoal.errors import ShoalError
+from shoal.fleet.agent import Agent, Command
+from shoal.fleet.odometry import Odometry
+from shoal_mpc import report
+from shoal_mpc.beat import Beat
+from shoal_mpc.course import Course
+from shoal_mpc.inbox import Inbox
+from shoal_mpc.setup_agent import Role, load_role
+from shoal_ros import convert, process, topics, wires
+from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.formation import formation_from_json
+from shoal_ros.parameters import SettingsParameters, declare
+
+GRID = ("fine_steps", "fine_step_s", "coarse_steps", "coarse_step_s")  # the optimisation is built for it
+CLOCK_BACK_S = 0.5  # a clock that goes back further has been reset; less is only its message coming late
+
+
+class MpcNode(Node):
+    """Steps on each odometry message a control period apart: nothing waits for a timer."""
+
+    def __init__(self) -> None:
+        super().__init__("mpc")
+        self.role = self._declare()
+        self.agent = Agent(self.role.name, self.role.model, self.role.settings, self.role.must_see)
+        self._beat = Beat(self.role.settings.period_s)
+        self._odometry: Odometry | None = None
+        self._stopped = False
+        self._overruns = 0
+        self._reported_s = -np.inf
+        self._last_s = -np.inf
+        self._open_topics()
+        self.create_timer(self.role.settings.period_s, self._on_timer)
+        self.get_logger().info(f"{self.role.name}: {1 / self.role.settings.period_s:g} Hz, back end {self.backend}")
+
+    @property
+    def backend(self) -> str:
+        return str(self.agent.controller.backend.name)
+
+    def _declare(self) -> Role:
+        fleet = declare(self, "fleet", "two", "fleet name or file")
+        vehicle = declare(self, "vehicle", self.get_namespace().strip("/"), "our name in the fleet")
+        condition = declare(self, "condition", "default", "what is believed of the vehicle: name or file")
+        period_s = declare(self, "control_period_s", 0.05, "s", low=0.01, high=1.0)
+        role = load_role(fleet, vehicle, condition, period_s)
+        s = role.settings
+        self._use_relay = declare(self, "use_relay", False, "hear plans through the relay")
+        fallback_s = declare(self, "odometry_fallback_s", 0.5, "s: with an older plan a neighbour's odometry counts; "
+                             "0: never", low=0.0)  # fmt: skip
+        gone_s = declare(self, "gone_s", 2.0, "s without a plan, then a neighbour is said to be gone", low=0.1)
+        patience_s = declare(self, "reference_timeout_s", 1.5, "s: an older reference is not followed", low=0.1)
+        self._report_s = 1.0 / declare(self, "report_rate_hz", 5.0, "Hz, of sight and distance", low=0.1, high=50.0)
+        self._inbox = Inbox(role.others, fallback_s, gone_s)
+        self._use_odometry = fallback_s > 0
+        self._course = Course(vehicle, patience_s)
+        controller = SettingsParameters(self, s.controller, fixed=GRID, changed=self._tune)
+        fixed = {
+            name: SettingsParameters(self, getattr(s, name), f"{name}.", fixed=True).value
+            for name in ("estimator", "neighbours", "side_rule", "gate")
+        }
+        settings = s.model_copy(
+            update={
+                "controller": controller.value,
+                **fixed,
+                "backend": declare(self, "backend", s.backend, "solver: auto, kernel, hpipm, …"),
+                "actuation_delay_s": declare(self, "actuation_delay_s", s.actuation_delay_s,
+                                             "s from odometry to the thrust that answers it", low=0.0, high=1.0),
+                "thruster_lag_s": declare(self, "thruster_lag_s", s.thruster_lag_s, "s, time constant",
+                                          low=0.0, high=1.0),
+            }
+        )  # fmt: skip
+        return Role(role.fleet, role.name, role.model, settings, role.must_see)
+
+    def _open_topics(self) -> None:
+        me = self.role.name
+        thrusters = [t.name for t in self.role.model.thrusters]
+        self._thrust = [wires.publisher(self, topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
+        self._plan, self._path = (wires.publisher(self, t, vehicle=me) for t in (topics.PLAN, topics.PLAN_PATH))
+        self._sight = {
+            other: tuple(wires.publisher(self, t, vehicle=me, other=other) for t in (topics.FOV, topics.DISTANCE))
+            for other in self.role.others
+        }
+        self._diagnostics = Diagnostics(self, f"{me} controller", me)
+        # Read when a step needs it: a wake-up costs ten times the message.
+        polled = wires.Polled()
+        self._plans = {other: self._plan_of(other, polled) for other in self.role.others}
+        self._eyes = {
+            other: wires.subscription(self, topics.ODOMETRY, _never, polled, vehicle=other)
+            for other in (self.role.others if self._use_odometry else ())
+        }
+        self._reference = wires.subscription(self, topics.REFERENCE, _never, polled)
+        wires.subscription(self, topics.FORMATION, self._on_formation)
+        wires.subscription(self, topics.STOP, self._on_stop)
+        wires.subscription(self, topics.ODOMETRY, self._on_odometry, vehicle=me)
+
+    def _plan_of(self, other: str, polled: wires.Polled) -> Subscription:
+        if self._use_relay:
+            return wires.subscription(self, topics.HEARD, _never, polled, vehicle=self.role.name, other=other)
+        return wires.subscription(self, topics.PLAN, _never, polled, vehicle=other)
+
+    # -- what others say ----------------------------------------------------------------------------------------
+
+    def _tune(self, settings: ControllerSettings) -> None:
+        self.agent.apply(settings)
+
+    def _on_formation(self, message: String) -> None:
+        try:
+            news = formation_from_json(message.data)
+        except ShoalError as error:
+            self.get_logger().error(str(error))
+            return
+        self._course.form(news.slots)
+        self.agent.must_see = frozenset(seen for seer, seen in news.sight if seer == self.role.name)
+
+    def _on_stop(self, message: Bool) -> None:
+        if message.data != self._stopped:
+            self._stopped = bool(message.data)
+            self._step(self._time(-np.inf))  # at once, not with the next odometry
+
+    def _read(self) -> None:
+        """Take in what has come since the last step."""
+        for other, waiting in self._plans.items():
+            for message, _ in wires.take_all(waiting)[-1:]:
+                self._try(other, self._take_plan, message)
+        for other, waiting in self._eyes.items():
+            for message, _ in wires.take_all(waiting)[-1:]:
+                self._inbox.see(other, convert.odometry_from_message(message))
+        for message, _ in wires.take_all(self._reference)[-1:]:
+            self._try("reference", self._take_reference, message)
+
+    def _take_plan(self, message: Any) -> None:
+        self._inbox.hear(convert.plan_from_message(message))
+
+    def _take_reference(self, message: Any) -> None:
+        self._course.take(convert.preview_from_message(message), convert.from_stamp(message.header.stamp))
+
+    def _try(self, who: str, take: Callable[[Any], None], message: Any) -> None:
+        """A message that makes no sense must not stop the loop."""
+        try:
+            take(message)
+        except ShoalError as error:
+            self.get_logger().error(f"{who}: {error}", throttle_duration_sec=1.0)
+
+    # -- the step -----------------------------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return float(self.get_clock().now().nanoseconds * 1e-9)
+
+    def _on_odometry(self, message: Any) -> None:
+        odometry = convert.odometry_from_message(message)
+        t_s = self._time(odometry.stamp_s)
+        if self._odometry is None or not odometry.stamp_s <= self._odometry.stamp_s:
+            self._odometry = odometry  # an overtaken one never replaces a newer
+        if self._beat.due(t_s):
+            self._step(t_s)
+
+    def _time(self, stamp_s: float) -> float:
+        """Now. A simulated clock ticks coarsely and its message may come after the odometry it belongs to."""
+        now = self._now()
+        ahead = stamp_s - now
+        t_s = stamp_s if 0 < ahead <= self.role.settings.gate.future_s else now
+        if t_s < self._last_s - CLOCK_BACK_S:
+            self._restart()
+        return max(t_s, self._last_s)
+
+    def _restart(self) -> None:
+        self.get_logger().warning("the clock went back: starting over")
+        self._odometry = None
+        self._beat = Beat(self.role.settings.period_s)
+        self._inbox.clear()
+        self._course.clear()
+        self._last_s = self._reported_s = -np.inf
+
+    def _on_timer(self) -> None:
+        """Odometry stays away: the gate decides what the thrusters do, and says so."""
+        t_s = self._time(-np.inf)
+        if self._beat.overdue(t_s):
+            self._step(t_s)
+
+    def _step(self, t_s: float) -> None:
+        self._last_s = t_s
+        self._beat.stepped(t_s)
+        holding = ""
+        self._read()
+        if self._stopped:
+            command = self.agent.rest(t_s, self._odometry, "stopped by /fleet/stop")
+        else:
+            goal = self._course.goal(t_s, self._odometry)
+            holding = goal.reason
+            known = self._inbox.known(t_s)
+            # Who tells no plan is not thought to go back to its place.
+            lost = set(self._inbox.without_plan(t_s))
+            places = {name: place for name, place in goal.places.items() if name not in lost}
+            command = self.agent.step(t_s, self._odometry, known, goal.own, places)
+        for publisher, force in zip(self._thrust, command.thrust_N.tolist(), strict=True):
+            publisher.publish(Float64(data=force))
+        self._plan.publish(convert.plan_to_message(command.plan))
+        self._tell(t_s, command, holding)
+
+    def _tell(self, t_s: float, command: Command, holding: str) -> None:
+        self._overruns += command.health.overrun
+        level, message = report.verdict(command.health, holding, self._inbox.gone(t_s))
+        if self._diagnostics.due(t_s, Level(level), message):
+            values = report.values(command.health, self._inbox.ages_s(t_s), self._overruns)
+            self._diagnostics.tell(t_s, Level(level), message, values)
+        if 0 <= t_s - self._reported_s < self._report_s - 1e-6:
+            return
+        self._reported_s = t_s
+        own = self._odometry
+        if own is not None and np.isfinite(own.state).all():
+            for name, plan in self._inbox.known(t_s).items():
+                pair = report.sight(own, plan.at(np.array([own.stamp_s]))[0][0])
+                for publisher, value in zip(self._sight[name], pair, strict=True):
+                    publisher.publish(Float64(data=value))
+        if self._path.get_subscription_count():
+            self._path.publish(convert.to_path(t_s, command.plan.times_s, command.plan.positions_m))
+
+    def close(self) -> None:
+        """Thrusters never keep running on an old command."""
+        for publisher in self._thrust:
+            publisher.publish(Float64(data=0.0))
+        process.flush(self._thrust)
+
+
+def _never(message: Any) -> None:
+    raise AssertionError("polled subscriptions have no callback")
+
+
+def main() -> None:
+    """`ros2 run shoal_mpc mpc`."""
+    process.run(MpcNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""A fleet file as a list of nodes. `shoal up`, the launch files and the tests all start this list. No ROS import."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from shoal.config import find_config
+from shoal.experiments.condition import Condition, load_condition
+from shoal.guidance.path_file import load_path
+from shoal.simulation.scenario import resolve_fleet
+from shoal.vehicles.fleet_file import Fleet, load_fleet
+
+Value = bool | int | float | str | list[str] | list[float]
+NO_DEADLINE = 1e6  # periods; where the clock waits for the controllers, their thinking takes no time
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One process."""
+
+    package: str
+    executable: str  # also the module: python -m package.executable
+    name: str
+    namespace: str = "/"
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    remappings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """`/bluerov2/mpc`."""
+        return f"{self.namespace.rstrip('/')}/{self.name}"
+
+    def ros_arguments(self) -> list[str]:
+        """What follows the command."""
+        rules = [("__node", self.name), ("__ns", self.namespace), *self.remappings]
+        words = ["--ros-args", "--disable-external-lib-logs"]  # what it says goes to whoever started it, not to ~/.ros
+        for old, new in rules:
+            words += ["-r", f"{old}:={new}"]
+        for key, value in self.parameters.items():
+            words += ["-p", f"{key}:={_yaml(value)}"]
+        return words
+
+    def command(self) -> list[str]:
+        """Where `ros2 run` is not to be had."""
+        return [sys.executable, "-m", f"{self.package}.{self.executable}", *self.ros_arguments()]
+
+    def changed(self, **parameters: Value) -> NodeSpec:
+        """The same with other parameters."""
+        return replace(self, parameters={**self.parameters, **parameters})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be chosen beside the fleet."""
+
+    path: str = ""  # standard test, path name or file; empty: hold station
+    plant: Literal["builtin", "none"] = "builtin"  # none: Gazebo or real vehicles bring clock and odometry
+    condition: str = "default"
+    seed: int = 0
+    rate: float = 1.0  # times real time; 0: as fast as it goes
+    lockstep: bool = False  # the clock waits for the controllers
+    duration_s: float = 0.0  # of simulated time; 0: no end
+    record: str = ""  # folder for the recording; empty: none
+    use_sim_time: bool | None = None  # None: with the built-in plant
+    use_relay: bool | None = None  # None: when the condition's link is not perfect
+    control_period_s: float | None = None  # None: the fleet file's
+    guidance: bool = True
+    display: bool = True
+    ready_s: float | None = None  # None: guidance's own; how long all must be in place before a test starts
+
+
+def fleet_nodes(fleet: str | Path, **options: object) -> list[NodeSpec]:
+    """Everything that runs for a fleet, in the order of starting. Options are the fields of `Options`."""
+    chosen = Options(**options)  # type: ignore[arg-type]
+    found = fleet_name(fleet)
+    loaded, condition = load_fleet(found), load_condition(chosen.condition)
+    if chosen.path:
+        load_path(chosen.path)  # a typing error is best told before eight processes start
+    nodes = [_dynamics(found, loaded, chosen)] if chosen.plant == "builtin" else []
+    if _relayed(chosen, condition):
+        nodes.append(_relay(found, condition, chosen))
+    nodes += [vehicle_node(found, name, **options) for name in loaded.names]
+    if chosen.guidance:
+        nodes.append(_guidance(found, chosen))
+    if chosen.display:
+        nodes.append(NodeSpec("shoal_ros", "display", "display", parameters=_common(found, chosen)))
+    if chosen.record:
+        nodes.append(_recorder(found, chosen))
+    return nodes
+
+
+def vehicle_node(fleet: str | Path, vehicle: str, **options: object) -> NodeSpec:
+    """One vehicle's controller: all that has to run on the vehicle's own computer."""
+    chosen = Options(**options)  # type: ignore[arg-type]
+    found = fleet_name(fleet)
+    loaded, condition = load_fleet(found), load_condition(chosen.condition)
+    relayed = _relayed(chosen, condition)
+    parameters: dict[str, Value] = {
+        **_common(found, chosen),
+        "vehicle": vehicle,
+        "condition": _file("conditions", chosen.condition),
+        "control_period_s": period_s(loaded, chosen),
+        "use_relay": relayed,
+        # What a relay loses, odometry from the simulator must not bring back.
+        "odometry_fallback_s": 0.0 if relayed else 0.5,
+    }
+    if chosen.lockstep:
+        parameters["gate.deadline_periods"] = NO_DEADLINE
+    return NodeSpec("shoal_mpc", "mpc", "mpc", f"/{vehicle}", parameters)
+
+
+def period_s(fleet: Fleet, chosen: Options) -> float:
+    """Of control and odometry."""
+    return float(chosen.control_period_s or fleet.control_period_s)
+
+
+def fleet_name(fleet: str | Path) -> str:
+    """What every node can load: a shipped name or an absolute path; a number of vehicles becomes the name."""
+    text = str(fleet)
+    if text.isdigit():
+        text = resolve_fleet(text).name
+    return _file("fleets", text)
+
+
+def _file(kind: str, name_or_path: str) -> str:
+    """Nodes may run elsewhere: files by their full path, shipped ones by name."""
+    path = Path(name_or_path)
+    if path.is_file():
+        return str(path.resolve())
+    find_config(kind, name_or_path)
+    return name_or_path
+
+
+def _common(fleet: str, chosen: Options) -> dict[str, Value]:
+    simulated = chosen.plant == "builtin" if chosen.use_sim_time is None else chosen.use_sim_time
+    return {"use_sim_time": simulated, "fleet": fleet}
+
+
+def _relayed(chosen: Options, condition: Condition) -> bool:
+    link = condition.link
+    perfect = not (link.loss or link.delay_s or link.jitter_s or link.dropouts or link.line_of_sight)
+    return (not perfect) if chosen.use_relay is None else chosen.use_relay
+
+
+def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
+    parameters: dict[str, Value] = {
+        "fleet": fleet,
+        "path": str(Path(chosen.path).resolve()) if Path(chosen.path).is_file() else chosen.path,
+        "condition": _file("conditions", chosen.condition),
+        "seed": chosen.seed,
+        "rate": float(chosen.rate),
+        "lockstep": chosen.lockstep,
+        "control_period_s": period_s(loaded, chosen),
+        "odometry_rate_hz": 1.0 / period_s(loaded, chosen),
+        "duration_s": float(chosen.duration_s),
+        "wait_for_reference": chosen.guidance,
+    }
+    return NodeSpec("shoal_dynamics", "dynamics", "dynamics", parameters=parameters)
+
+
+def _relay(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
+    link = condition.link.model_dump()
+    dropouts = [float(t) for pair in link.pop("dropouts") for t in pair]
+    parameters: dict[str, Value] = {**_common(fleet, chosen), "seed": chosen.seed, **link}
+    if dropouts:
+        parameters["dropouts"] = dropouts
+    return NodeSpec("shoal_ros", "relay", "relay", parameters=parameters)
+
+
+def _guidance(fleet: str, chosen: Options) -> NodeSpec:
+    parameters = _common(fleet, chosen)
+    if chosen.path:
+        parameters |= {"start_mode": "test", "test": chosen.path}
+    if chosen.ready_s is not None:
+        parameters["ready_s"] = float(chosen.ready_s)
+    return NodeSpec("shoal_guidance", "guidance", "guidance", parameters=parameters)
+
+
+def _recorder(fleet: str, chosen: Options) -> NodeSpec:
+    folder = Path(chosen.record).resolve()
+    parameters = {**_common(fleet, chosen), "folder": str(folder.parent), "name": folder.name, "autostart": True}
+    return NodeSpec("shoal_recorder", "recorder", "recorder", parameters=parameters)
+
+
+def _yaml(value: Value) -> str:
+    """As rcl reads it: JSON is YAML, and a float must look like one."""
+    if isinstance(value, float):
+        return repr(value) if "." in repr(value) or "e" in repr(value) else f"{value}.0"
+    return json.dumps(value)

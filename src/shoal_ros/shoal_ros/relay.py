@@ -1,0 +1,123 @@
+"""The `relay` node puts the link model between vehicles: `/<sender>/plan` → `/<receiver>/heard/<sender>/plan`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+from shoal.fleet.link import Link, LinkSettings
+from shoal.fleet.plan import Plan
+from shoal.vehicles.fleet_file import load_fleet
+from shoal_ros import convert, process, topics, wires
+from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.parameters import SettingsParameters, declare
+
+Array = NDArray[np.float64]
+STREAM = 4  # of the seed; the simulator's link draws from the same
+POLL_S = 0.01
+NOWHERE = np.array([0, 0, 0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+
+
+@dataclass(frozen=True)
+class Parcel(Plan):
+    """A message under way. The link only looks at sender and sequence, so nothing inside is unpacked."""
+
+    message: Any = None
+
+
+class RelayNode(Node):
+    """Loss, delay, jitter, drop-outs and line of sight, each a parameter that may change at run time."""
+
+    def __init__(self) -> None:
+        super().__init__("relay")
+        self.names = load_fleet(declare(self, "fleet", "two", "fleet name or file")).names
+        self._seed = declare(self, "seed", 0, "of what is lost when")
+        self._settings = SettingsParameters(self, LinkSettings(), changed=self._change)
+        self._link = self._fresh_link()
+        self._sequence = 0
+        self._last_s = -np.inf
+        self._sent = self._passed = 0
+        self._states: dict[str, Array] = {}
+        self._eyes: list[Subscription] = []
+        self._delivered: dict[tuple[str, str], int] = {}
+        self._out = {
+            (sender, receiver): wires.publisher(self, topics.HEARD, vehicle=receiver, other=sender)
+            for sender in self.names
+            for receiver in self.names
+            if sender != receiver
+        }
+        for name in self.names:
+            wires.subscription(self, topics.PLAN, partial(self._send, name), vehicle=name)
+        self._diagnostics = Diagnostics(self, "relay", "link")
+        self._change(self._settings.value)
+        self.create_timer(POLL_S, self._deliver)
+
+    def _now(self) -> float:
+        return float(self.get_clock().now().nanoseconds * 1e-9)
+
+    def _fresh_link(self) -> Link:
+        return Link(self._settings.value, np.random.default_rng([self._seed, STREAM]))
+
+    def _change(self, settings: LinkSettings) -> None:
+        """What is under way stays under way. Odometry is listened to only while it decides something."""
+        self._link.settings = settings
+        if settings.line_of_sight and not self._eyes:
+            self._eyes = [
+                wires.subscription(self, topics.ODOMETRY, partial(self._see, name), vehicle=name) for name in self.names
+            ]
+        elif not settings.line_of_sight:
+            for eye in self._eyes:
+                self.destroy_subscription(eye)
+            self._eyes, self._states = [], {}
+
+    def _see(self, name: str, message: Any) -> None:
+        self._states[name] = convert.odometry_from_message(message).state
+
+    def _send(self, sender: str, message: Any) -> None:
+        t_s = self._tick()
+        self._sequence += 1  # our own: a controller that was started again counts from 1
+        empty = np.zeros((0, 3))
+        parcel = Parcel(sender, self._sequence, t_s, np.zeros(0), empty, empty, message=message)
+        for receiver in self.names:
+            if receiver != sender:
+                at, there = self._states.get(sender, NOWHERE), self._states.get(receiver, NOWHERE)
+                self._sent += 1
+                self._passed += self._link.send(t_s, sender, receiver, parcel, at, there)
+        self._hand_out(t_s)
+
+    def _deliver(self) -> None:
+        t_s = self._tick()
+        self._hand_out(t_s)
+        share = f"{self._passed} of {self._sent} messages passed"
+        self._diagnostics.tell(t_s, Level.OK, "relaying", {"passed": share, **self._settings.value.model_dump()})
+
+    def _tick(self) -> float:
+        """The time; when it has gone back, nothing that is under way will arrive."""
+        t_s = self._now()
+        if t_s < self._last_s - 1e-3:
+            self._link = self._fresh_link()
+            self._delivered.clear()
+        self._last_s = t_s
+        return t_s
+
+    def _hand_out(self, t_s: float) -> None:
+        for receiver in self.names:
+            for sender, plan in self._link.receive(t_s, receiver).items():
+                if isinstance(plan, Parcel) and self._delivered.get((sender, receiver)) != plan.sequence:
+                    self._delivered[sender, receiver] = plan.sequence
+                    self._out[sender, receiver].publish(plan.message)
+
+
+def main() -> None:
+    """`ros2 run shoal_ros relay`."""
+    process.run(RelayNode)
+
+
+if __name__ == "__main__":
+    main()
