@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from shoal.commands._bench_solver import add_commands
+
 if TYPE_CHECKING:
     from shoal.benchmarks.result import Result
 
 # Name → "module:function", function(quick: bool) -> shoal.benchmarks.result.Result. A line here makes a command.
-BENCHES = {"plant": "shoal.benchmarks.plant:run"}
+BENCHES = {
+    "plant": "shoal.benchmarks.plant:run",
+    "solver": "shoal.benchmarks.solver:run",
+    "growth": "shoal.benchmarks.growth:run",
+}
+WITH_OPTIONS = ("solver", "growth")  # whose commands are in _bench_solver, with options of their own
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks; `all` runs every one.")
 
@@ -61,7 +68,9 @@ def _command(name: str, names: list[str]) -> None:
 
 
 for _name in BENCHES:
-    _command(_name, [_name])
+    if _name not in WITH_OPTIONS:
+        _command(_name, [_name])
+add_commands(app)
 _command("all", list(BENCHES))
 
 

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
-import do_mpc
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +36,10 @@ from shoal.vehicles.dynamics import (
     rotation,
 )
 from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # that do-mpc's optional parts are not installed
+    import do_mpc
 
 if TYPE_CHECKING:
     from shoal.simulation.scenario import Scenario

@@ -13,8 +13,11 @@ from shoal.errors import ShoalError
 BACKENDS = {
     "kernel": ("shoal.control.kernel", "Kernel"),
     "hpipm": ("shoal.control.backends.hpipm", "Hpipm"),
+    "hpipm-vm": ("shoal.control.backends.hpipm", "HpipmVm"),  # -vm: as where there is no compiler
     "ipopt": ("shoal.control.backends.nlp", "Ipopt"),
+    "ipopt-vm": ("shoal.control.backends.nlp", "IpoptVm"),
     "fatrop": ("shoal.control.backends.nlp", "Fatrop"),
+    "fatrop-vm": ("shoal.control.backends.nlp", "FatropVm"),
 }
 
 

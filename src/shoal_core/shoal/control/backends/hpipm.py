@@ -81,11 +81,12 @@ class Hpipm:
     """Linearise, solve the QP, take the damped step."""
 
     name = "hpipm"
+    use_compiler = True
 
-    def __init__(self, problem: Problem, shared_slacks: bool = True, use_compiler: bool = True) -> None:
+    def __init__(self, problem: Problem, shared_slacks: bool = True) -> None:
         self.problem = problem
         n, nu, rows = len(problem.steps_s), problem.formulation.nu, 2 * problem.formulation.neighbours
-        self.stages = Stages(problem, use_compiler)
+        self.stages = Stages(problem, self.use_compiler)
         at = self.layout = Layout(n, nu, rows, shared_slacks)
         self._scale = np.append(problem.steps_s, problem.steps_s[-1]) / 0.1  # weights are per 0.1 s
         self._h_sparsity, (self._h_x, self._h_u, self._h_s) = _matrix(
@@ -197,3 +198,10 @@ class Hpipm:
         on_states = float(scale @ st.cost + st.terminal_cost[0])
         on_inputs = float((scale[:-1] * thrust) @ (from_trim**2).sum(axis=1) + rate * from_previous @ from_previous)
         return on_states + on_inputs / 2
+
+
+class HpipmVm(Hpipm):
+    """Without machine code, whether there is a compiler or not."""
+
+    name = "hpipm-vm"
+    use_compiler = False

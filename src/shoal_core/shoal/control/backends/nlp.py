@@ -165,12 +165,13 @@ def _fatrop(layout: Layout) -> dict[str, Any]:
 class Converged:
     """A back end whose one iteration is a whole solve, warm-started with the last multipliers."""
 
-    name = "nlp"
+    name = plugin = ""
+    use_compiler = True
 
-    def __init__(self, problem: Problem, use_compiler: bool = True) -> None:
+    def __init__(self, problem: Problem) -> None:
         p = self.problem = problem
         steps = tuple(float(step) for step in p.steps_s)
-        self._solver = load_solver(self.name, p.formulation, steps, use_compiler)
+        self._solver = load_solver(self.plugin, p.formulation, steps, self.use_compiler)
         at = self.layout = build_program(p.formulation, steps).layout
         self._lower, self._upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
         self._lower[at.s] = 0.0
@@ -239,10 +240,22 @@ class Converged:
 class Ipopt(Converged):
     """IPOPT with MUMPS."""
 
-    name = "ipopt"
+    name = plugin = "ipopt"
 
 
 class Fatrop(Converged):
     """fatrop, which knows the structure of the horizon."""
 
-    name = "fatrop"
+    name = plugin = "fatrop"
+
+
+class IpoptVm(Ipopt):
+    """Without machine code."""
+
+    name, use_compiler = "ipopt-vm", False
+
+
+class FatropVm(Fatrop):
+    """Without machine code."""
+
+    name, use_compiler = "fatrop-vm", False

@@ -1,0 +1,206 @@
+"""Every controller in the same closed loop: two vehicles, circle path; time of each control step and what it achieves.
+
+The loops run side by side in turns of a few seconds, so that a disturbance of the machine meets all of them. A step is
+the whole `step` of a vehicle's controller (estimation, prediction, optimisation, plan), in wall time and in CPU time;
+simulated time stands still meanwhile.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.benchmarks.result import Result, Row
+from shoal.codegen import compiler
+from shoal.experiments.metrics import summarise
+from shoal.fleet.agent import Command
+from shoal.fleet.health import Mode
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.guidance.preview import Preview
+from shoal.simulation.run import Controller, FleetSimulator, make_controllers
+from shoal.simulation.scenario import RunSpec, build_scenario
+
+Array = NDArray[np.float64]
+PERIOD_S = 0.1
+TURN_S = 3.0  # of simulated time before the next controller has its turn
+BASELINE = "dompc"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One controller and how much of the loop it runs."""
+
+    name: str  # as in the JSON
+    controller: str  # as in RunSpec
+    text: str
+    full_s: float = 60.0
+    quick_s: float = 10.0
+
+
+ENTRIES = (
+    Entry("nmpc", "nmpc", "ours: real-time iteration, default back end"),
+    Entry("hpipm", "nmpc-hpipm", "ours: real-time iteration, HPIPM, machine code"),
+    Entry("hpipm-vm", "nmpc-hpipm-vm", "ours: the same without a compiler"),
+    Entry("fatrop", "nmpc-fatrop", "same problem to convergence, fatrop"),
+    Entry("fatrop-vm", "nmpc-fatrop-vm", "the same without a compiler", 9.0, 1.0),
+    Entry("ipopt", "nmpc-ipopt", "same problem to convergence, IPOPT/MUMPS"),
+    Entry("ipopt-vm", "nmpc-ipopt-vm", "the same without a compiler", 9.0, 1.0),
+    Entry("dompc-formation", "dompc-formation", "the thesis's do-mpc controller, own places", 15.0, 1.5),
+    Entry(BASELINE, "dompc", "the thesis's do-mpc controller as it was", 60.0, 4.0),
+)
+
+
+@dataclass
+class Timed:
+    """A controller that notes how long its steps take and how they end."""
+
+    inner: Controller
+    wall_ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
+    failures: int = 0
+
+    def step(
+        self,
+        t_s: float,
+        odometry: Odometry | None,
+        neighbour_plans: Mapping[str, Plan],
+        reference: Preview,
+        places: Mapping[str, Preview] | None = None,
+    ) -> Command:
+        """The controller's step."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        command = self.inner.step(t_s, odometry, neighbour_plans, reference, places)
+        self.cpu_ms.append((time.thread_time() - cpu) * 1e3)
+        self.wall_ms.append((time.perf_counter() - wall) * 1e3)
+        self.iterations.append(command.health.iterations)
+        self.failures += command.health.mode is not Mode.NMPC or bool(command.health.reason)
+        return command
+
+
+class Loop:
+    """One controller's closed loop."""
+
+    def __init__(self, entry: Entry, duration_s: float) -> None:
+        self.entry, self.duration_s = entry, duration_s
+        spec = RunSpec("circle", "2", "ideal", 0, entry.controller, duration_s, PERIOD_S)
+        scenario = build_scenario(spec)
+        started = time.perf_counter()
+        controllers = make_controllers(scenario)
+        self.build_s = time.perf_counter() - started
+        self.timed = [Timed(controller) for controller in controllers]
+        self._simulator = FleetSimulator(scenario, list(self.timed))
+        self._ticks = self._simulator.ticks()
+        self.done = False
+
+    def turn(self) -> None:
+        """Some seconds of the loop."""
+        for _ in range(round(TURN_S / PERIOD_S)):
+            if next(self._ticks, None) is None:
+                self.done = True
+                return
+
+    def row(self) -> dict[str, Any]:
+        """The figures of the finished loop."""
+        summary = summarise(self._simulator.record())
+        wall = np.concatenate([t.wall_ms for t in self.timed])
+        cpu = np.concatenate([t.cpu_ms for t in self.timed])
+        return {
+            "controller": self.entry.name,
+            "text": self.entry.text,
+            "duration_s": self.duration_s,
+            "steps": len(wall),
+            "median_ms": float(np.median(wall)),
+            "p99_ms": float(np.percentile(wall, 99)),
+            "max_ms": float(wall.max()),
+            "cpu_median_ms": float(np.median(cpu)),
+            "cpu_p99_ms": float(np.percentile(cpu, 99)),
+            "iterations_median": float(np.median(np.concatenate([t.iterations for t in self.timed]))),
+            "build_s": self.build_s,
+            "rmse_m": summary.rmse_m,
+            "rmse_settled_m": summary.rmse_settled_m,
+            "distance_min_m": summary.distance_min_m,
+            "fov_max_deg": summary.fov_max_deg,
+            "failures": sum(t.failures for t in self.timed),
+        }
+
+
+def measure(
+    names: Sequence[str] = (), quick: bool = False, tell: Callable[[str], None] = lambda _: None
+) -> list[dict[str, Any]]:
+    """Rows, one per controller; with the baseline among them, also how many times faster than it."""
+    entries = [e for e in ENTRIES if not names or e.name in names]
+    with _fresh_cache(not quick):
+        Loop(Entry("warm-up", "nmpc-hpipm-vm", ""), 1.0).turn()  # compiles plant and estimator, which all share
+        loops = []
+        for entry in entries:
+            tell(f"building {entry.name}")
+            loops.append(Loop(entry, entry.quick_s if quick else entry.full_s))
+        gc.collect()
+        gc.freeze()
+        try:
+            _take_turns(loops, tell)
+        finally:
+            gc.unfreeze()
+    return compare([loop.row() for loop in loops])
+
+
+def _take_turns(loops: list[Loop], tell: Callable[[str], None]) -> None:
+    turn = 0
+    while running := [loop for loop in loops if not loop.done]:
+        for i in range(len(running)):
+            loop = running[(i + turn) % len(running)]  # nobody always comes after the same one
+            tell(f"{turn * TURN_S:.0f} s: {loop.entry.name}")
+            loop.turn()
+        turn += 1
+
+
+def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds `faster_median` and `faster_p99`: the baseline's time over this one's."""
+    base = next((row for row in rows if row["controller"] == BASELINE), None)
+    if base is not None:
+        for row in rows:
+            for key in ("median", "p99"):
+                row[f"faster_{key}"] = base[f"{key}_ms"] / row[f"{key}_ms"]
+    return rows
+
+
+@contextmanager
+def _fresh_cache(wanted: bool) -> Iterator[None]:
+    """An empty cache of compiled code for a while, so that build times are those of a first start."""
+    if not wanted:
+        yield
+        return
+    before = os.environ.get("SHOAL_CACHE")
+    with tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder:
+        os.environ["SHOAL_CACHE"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["SHOAL_CACHE"]
+            else:
+                os.environ["SHOAL_CACHE"] = before
+
+
+def run(quick: bool = False) -> Result:
+    """For `shoal bench all`: the default back end against the baseline."""
+    rows = {row["controller"]: row for row in measure(("nmpc", "hpipm-vm", BASELINE), quick)}
+    figures = []
+    for name, row in rows.items():
+        figures += [Row(f"{name}, median step", row["median_ms"], "ms"), Row(f"{name}, P99", row["p99_ms"], "ms")]
+    ours = rows["nmpc"]
+    figures.append(Row("nmpc against do-mpc, median", ours["faster_median"], "×", "aim: ≥ 80"))
+    figures.append(Row("nmpc against do-mpc, P99", ours["faster_p99"], "×", "aim: ≥ 60"))
+    notes = () if compiler() else ("No C compiler found: the default back end is HPIPM on CasADi's virtual machine.",)
+    return Result("solver", "Controllers: two vehicles on the circle, one core", tuple(figures), notes)

@@ -1,0 +1,114 @@
+"""`shoal bench solver | growth`: the controllers against each other, and how step time grows with the problem."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import typer
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _one_thread() -> None:
+    """Before numpy and the solvers are loaded: a control step has one core."""
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
+
+
+def solver(
+    json_file: Path = typer.Option(None, "--json", help="Also write the rows to this file."),
+    quick: bool = typer.Option(False, "--quick", help="A shorter part of the loop; uses the cache of compiled code."),
+    only: list[str] = typer.Option(None, "--only", help="Only this controller (repeatable)."),
+) -> None:
+    """All controllers in the same closed loop: time per step, path error, distance, sight, failures."""
+    _one_thread()
+    from shoal.benchmarks.solver import ENTRIES, measure
+    from shoal.console import out
+    from shoal.errors import ShoalError
+
+    known = [entry.name for entry in ENTRIES]
+    for name in only or ():
+        if name not in known:
+            raise ShoalError(f"--only {name}: unknown; expected one of {', '.join(known)}")
+    console = out()
+    with console.status("") as status:
+        rows = measure(only or (), quick, lambda text: status.update(text))
+    console.print(_solver_table(rows))
+    _write(json_file, rows)
+
+
+def _solver_table(rows: list[dict[str, Any]]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD, title="Two vehicles, circle, ideal plant: one control step", title_justify="left"
+    )
+    table.add_column("controller", no_wrap=True)
+    for head in (
+        "median ms",
+        "P99",
+        "max",
+        "CPU",
+        "×",
+        "× P99",
+        "build s",
+        "loop s",
+        "RMSE m",
+        "dist m",
+        "FOV °",
+        "failed",
+    ):
+        table.add_column(head, justify="right")
+    for row in rows:
+        times = [f"{row[key]:.2f}" for key in ("median_ms", "p99_ms", "max_ms", "cpu_median_ms")]
+        faster = [f"{row[key]:.0f}" if key in row else "" for key in ("faster_median", "faster_p99")]
+        cost = [f"{row['build_s']:.1f}", f"{row['duration_s']:g}"]
+        loop = [f"{row['rmse_m']:.3f}", f"{row['distance_min_m']:.3f}", f"{row['fov_max_deg']:.1f}"]
+        table.add_row(row["controller"], *times, *faster, *cost, *loop, str(row["failures"]))
+    table.caption = (
+        "×: how many times faster than dompc; CPU: median of CPU time; build: first start, compilation included"
+    )
+    return table
+
+
+def growth(
+    json_file: Path = typer.Option(None, "--json", help="Also write the rows to this file."),
+    plot: Path = typer.Option(None, "--plot", help="Write a picture (PNG, SVG, PDF)."),
+    backend: str = typer.Option("auto", "--backend", help="Back end of the controller."),
+    quick: bool = typer.Option(False, "--quick", help="Fewer neighbours and steps."),
+) -> None:
+    """Step time for 1 to 16 neighbours and horizons of 10, 20 and 40 steps."""
+    _one_thread()
+    from rich import box
+    from rich.table import Table
+
+    from shoal.benchmarks.growth import HORIZONS, measure, picture
+    from shoal.console import out
+
+    rows = measure(backend, quick)
+    table = Table(box=box.SIMPLE_HEAD, title="Median time of one optimisation, ms")
+    for head in ("neighbours", *(f"N = {n}" for n in HORIZONS)):
+        table.add_column(head, justify="right")
+    for count in sorted({row["neighbours"] for row in rows}):
+        found = {row["horizon"]: row["median_ms"] for row in rows if row["neighbours"] == count}
+        table.add_row(str(count), *(f"{found[n]:.2f}" if n in found else "" for n in HORIZONS))
+    out().print(table)
+    _write(json_file, rows)
+    if plot is not None:
+        picture(rows, plot)
+
+
+def _write(path: Path | None, rows: list[dict[str, Any]]) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+
+
+def add_commands(app: typer.Typer) -> None:
+    """To `shoal bench`."""
+    app.command("solver")(solver)
+    app.command("growth")(growth)
