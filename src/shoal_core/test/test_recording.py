@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,21 +40,23 @@ def test_directory_is_complete_and_leaves_nothing_beside_it(run: Path) -> None:
 
 def test_topics_and_types(run: Path) -> None:
     expected = {
-        "/fleet/reference": "geometry_msgs/msg/PoseStamped",
+        "/fleet/setpoint": "geometry_msgs/msg/PoseStamped",
+        "/fleet/reference": "trajectory_msgs/msg/MultiDOFJointTrajectory",
         "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
         "/tf": "tf2_msgs/msg/TFMessage",
-        "/fleet/distance_m/bluerov2/bluerov3": "std_msgs/msg/Float64",
+        "/bluerov2/distance/bluerov3": "std_msgs/msg/Float64",
     }
     for name, other in (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")):
         expected[f"/{name}/odometry"] = expected[f"/{name}/ground_truth"] = "nav_msgs/msg/Odometry"
-        expected[f"/{name}/plan"] = "nav_msgs/msg/Path"
-        expected[f"/{name}/fov_deg/{other}"] = "std_msgs/msg/Float64"
+        expected[f"/{name}/plan"] = "trajectory_msgs/msg/MultiDOFJointTrajectory"
+        expected[f"/{name}/plan_path"] = "nav_msgs/msg/Path"
+        expected[f"/{name}/fov/{other}"] = "std_msgs/msg/Float64"
         for i in range(1, 9):
             expected[f"/model/{name}/joint/thruster{i}_joint/cmd_thrust"] = "std_msgs/msg/Float64"
     with AnyReader([run / "recording"]) as reader:
         assert {c.topic: c.msgtype for c in reader.connections} == expected
         counts = {c.topic: c.msgcount for c in reader.connections}
-    assert counts["/bluerov2/odometry"] == counts["/fleet/reference"] == len(RECORD.times_s)
+    assert counts["/bluerov2/odometry"] == counts["/fleet/setpoint"] == len(RECORD.times_s)
     assert counts["/bluerov2/plan"] == len(RECORD.plan_times_s)
 
 
@@ -91,9 +94,18 @@ def test_values_with_mcap_ros2(run: Path) -> None:
     for item in read_ros2_messages(run / "recording" / "recording.mcap"):
         seen.setdefault(item.channel.topic, []).append(item.ros_msg)
     assert [m.data for m in seen["/model/bluerov2/joint/thruster8_joint/cmd_thrust"]] == [7.0] * len(RECORD.times_s)  # type: ignore[attr-defined]
-    plan = seen["/bluerov2/plan"][3]
-    assert len(plan.poses) == len(RECORD.plan_dt_s)  # type: ignore[attr-defined]
-    assert plan.poses[0].pose.position.y == pytest.approx(RECORD.plans_m[3, 0, 0, 0])  # type: ignore[attr-defined]
+    shown: Any = seen["/bluerov2/plan_path"][3]
+    assert len(shown.poses) == len(RECORD.plan_dt_s)
+    assert shown.poses[0].pose.position.y == pytest.approx(RECORD.plans_m[3, 0, 0, 0])
+    sent: Any = seen["/bluerov3/plan"][3]
+    assert list(sent.joint_names) == ["bluerov3", "seq=3", "committed=1"]
+    last = sent.points[-1]
+    assert last.transforms[0].translation.z == pytest.approx(-RECORD.plans_m[3, 1, -1, 2])
+    assert last.time_from_start.nanosec * 1e-9 + last.time_from_start.sec == pytest.approx(RECORD.plan_dt_s[-1])
+    ahead: Any = seen["/fleet/reference"][3].points[-1]  # type: ignore[attr-defined]
+    then = int(np.argmin(np.abs(RECORD.times_s - RECORD.plan_times_s[3] - RECORD.plan_dt_s[-1])))
+    assert ahead.transforms[0].translation.x == pytest.approx(RECORD.reference_m[then, 1], abs=1e-6)
+    assert ahead.velocities[0].linear.x == pytest.approx(RECORD.reference_velocity_mps[then, 1], abs=1e-6)
     said = " ".join(s.message for m in seen["/diagnostics"] for s in m.status)  # type: ignore[attr-defined]
     assert "iteration limit" in said and "NMPC" in said
 

@@ -1,8 +1,9 @@
 """A run as a rosbag2 recording (MCAP + metadata.yaml) that Foxglove, PlotJuggler and `ros2 bag` open.
 
-Topics, per vehicle: `/<v>/odometry` (measured), `/<v>/ground_truth`, `/<v>/plan`, `/<v>/fov_deg/<seen>` and
-`/model/<v>/joint/thruster<i>_joint/cmd_thrust`; for the fleet: `/fleet/reference`, `/fleet/distance_m/<a>/<b>`,
-`/diagnostics`, `/tf`. Stamps are simulation time.
+Topics are those of the nodes (docs/topics_contract.md), so that a simulated run and a swum one are read alike: per
+vehicle `/<v>/odometry` (measured), `/<v>/plan`, `/<v>/plan_path`, `/<v>/fov/<seen>`, `/<v>/distance/<other>` and
+`/model/<v>/joint/thruster<i>_joint/cmd_thrust`; for the fleet `/fleet/reference`, `/fleet/setpoint`, `/diagnostics`,
+`/tf`. Only a simulation has `/<v>/ground_truth`. Stamps are simulation time.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 
 from shoal.experiments import ros_messages as msg
 from shoal.experiments.geometry import all_pairs, distances_m, fov_angles_deg
 from shoal.experiments.record import RunRecord
 from shoal.fleet.health import Mode
+
+Array = NDArray[np.float64]
 
 DIAGNOSTICS_PERIOD_S = 1.0
 Item = tuple[float, str, str, Any]  # t_s, topic, message type, message
@@ -74,19 +78,34 @@ def _fleet(record: RunRecord) -> Iterator[Item]:
         vx, vy = record.reference_velocity_mps[k, 0:2]
         heading = float(np.arctan2(vy, vx))
         setpoint = msg.pose_stamped(t_s, record.reference_m[k], heading)
-        yield t_s, "/fleet/reference", "geometry_msgs/msg/PoseStamped", setpoint
+        yield t_s, "/fleet/setpoint", "geometry_msgs/msg/PoseStamped", setpoint
         yield t_s, "/tf", "tf2_msgs/msg/TFMessage", msg.transforms(t_s, names, record.states[k])
         for p, (seer, seen) in enumerate(record.must_see):
-            yield t_s, f"/{names[seer]}/fov_deg/{names[seen]}", "std_msgs/msg/Float64", msg.float64(fov[k, p])
+            yield t_s, f"/{names[seer]}/fov/{names[seen]}", "std_msgs/msg/Float64", msg.float64(fov[k, p])
         for p, (a, b) in enumerate(pairs):
-            yield t_s, f"/fleet/distance_m/{names[a]}/{names[b]}", "std_msgs/msg/Float64", msg.float64(distance[k, p])
+            yield t_s, f"/{names[a]}/distance/{names[b]}", "std_msgs/msg/Float64", msg.float64(distance[k, p])
 
 
 def _plans(record: RunRecord) -> Iterator[Item]:
+    """Plans as the nodes exchange them and as a path for display, with the setpoint's preview over the same time."""
+    if not len(record.plan_dt_s):
+        return
+    kind = "trajectory_msgs/msg/MultiDOFJointTrajectory"
     for k, t_s in enumerate(record.plan_times_s.tolist()):
+        times = t_s + record.plan_dt_s
+        ahead, speed = (_sampled(times, record.times_s, a) for a in (record.reference_m, record.reference_velocity_mps))
+        yield t_s, "/fleet/reference", kind, msg.trajectory(["fleet"], t_s, times, ahead, speed)
         for v, name in enumerate(record.names):
-            plan = msg.path(t_s, t_s + record.plan_dt_s, record.plans_m[k, v])
-            yield t_s, f"/{name}/plan", "nav_msgs/msg/Path", plan
+            plan = record.plans_m[k, v]
+            speeds = np.gradient(plan, times, axis=0) if len(times) > 1 else np.zeros_like(plan)
+            names = [name, f"seq={k}", "committed=1"]
+            yield t_s, f"/{name}/plan", kind, msg.trajectory(names, t_s, times, plan, speeds)
+            yield t_s, f"/{name}/plan_path", "nav_msgs/msg/Path", msg.path(t_s, times, plan)
+
+
+def _sampled(wanted_s: Array, times_s: Array, values: Array) -> Array:
+    """(K,3) of (T,3), straight between samples; what lies beyond the end is the end."""
+    return np.stack([np.interp(wanted_s, times_s, values[:, i]) for i in range(values.shape[1])], axis=1)
 
 
 def _health(record: RunRecord) -> Iterator[Item]:
@@ -109,8 +128,10 @@ def _health(record: RunRecord) -> Iterator[Item]:
 def _status(record: RunRecord, k: int, v: int, said: list[str]) -> Any:
     mode = Mode(int(record.mode[k, v]))
     values = {
+        "mode": mode.name,
+        "reason": "; ".join(said),
         "solve_ms": f"{record.solve_ms[k, v]:.3f}",
-        "slack_max": f"{record.slack_max[k, v]:.6g}",
+        "slack": f"{record.slack_max[k, v]:.6g}",
         "neighbour_age_s": f"{record.neighbour_age_s[k, v]:.3f}",
     }
     return msg.status(record.names[v], mode, "; ".join([mode.name, *said]), values)

@@ -65,6 +65,18 @@ def path(t_s: float, times_s: Array, positions_m: Array) -> Any:
     return _new("nav_msgs/msg/Path", header=header(t_s), poses=poses)
 
 
+def trajectory(names: Sequence[str], t_s: float, times_s: Array, positions_m: Array, velocities_mps: Array) -> Any:
+    """trajectory_msgs/MultiDOFJointTrajectory of NED points (K,3), as the nodes send plans and references.
+
+    Rotations are all zero, which is no rotation at all: "not given".
+    """
+    places, speeds = ned_to_enu(positions_m), ned_to_enu(velocities_mps)
+    points = [_trajectory_point(*row) for row in zip(times_s - t_s, places, speeds, strict=True)]
+    return _new(
+        "trajectory_msgs/msg/MultiDOFJointTrajectory", header=header(t_s), joint_names=list(names), points=points
+    )
+
+
 def transforms(t_s: float, names: Sequence[str], states: Array) -> Any:
     """tf2_msgs/TFMessage from the world to every vehicle; states (V,13)."""
     return _new(
@@ -81,8 +93,8 @@ def status(vehicle: str, mode: int, message: str, values: Mapping[str, object]) 
     """diagnostic_msgs/DiagnosticStatus: the normal mode is OK, no thrust is an error, what lies between a warning."""
     level = _LEVEL_OK if mode == 0 else _LEVEL_ERROR if mode >= 3 else _LEVEL_WARN
     pairs = [_new("diagnostic_msgs/msg/KeyValue", key=key, value=str(value)) for key, value in values.items()]
-    return _new("diagnostic_msgs/msg/DiagnosticStatus", level=level, name=f"{vehicle}: controller", message=message,
-                hardware_id=vehicle, values=pairs)  # fmt: skip
+    return _new("diagnostic_msgs/msg/DiagnosticStatus", level=level, name=f"shoal: {vehicle} controller",
+                message=message, hardware_id=vehicle, values=pairs)  # fmt: skip
 
 
 def _new(kind: str, **fields: Any) -> Any:
@@ -102,6 +114,18 @@ def _pose(position_m: Array, quaternion: Array) -> Any:
     p = ned_to_enu(position_m)
     point = _new("geometry_msgs/msg/Point", x=float(p[0]), y=float(p[1]), z=float(p[2]))
     return _new("geometry_msgs/msg/Pose", position=point, orientation=_rotation(quaternion))
+
+
+def _trajectory_point(after_s: float, place: Array, speed: Array) -> Any:
+    nowhere = _new("geometry_msgs/msg/Quaternion", x=0.0, y=0.0, z=0.0, w=0.0)
+    sec, nanosec = divmod(nanoseconds(float(after_s)), 1_000_000_000)
+    return _new(
+        "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
+        transforms=[_new("geometry_msgs/msg/Transform", translation=_vector(place), rotation=nowhere)],
+        velocities=[_new("geometry_msgs/msg/Twist", linear=_vector(speed), angular=_vector(np.zeros(3)))],
+        accelerations=[],
+        time_from_start=_new("builtin_interfaces/msg/Duration", sec=sec, nanosec=nanosec),
+    )
 
 
 def _transform(t_s: float, vehicle: str, state: Array) -> Any:
