@@ -40,8 +40,8 @@ class EstimatorSettings(BaseModel):
     current_mps: float = Field(default=0.2, gt=0, description="wander of the current")
     acceleration_mps2: float = Field(default=0.05, gt=0, description="fast model error")
     angular_mps2: float = Field(default=0.1, gt=0, description="fast model error, rotations, rad/s²")
-    max_force_N: float = Field(default=40.0, gt=0, description="largest wrench believed")
-    max_moment_Nm: float = Field(default=8.0, gt=0)
+    max_force_N: float = Field(default=1500.0, gt=0, description="largest wrench believed; a wrong weight is one, too")
+    max_moment_Nm: float = Field(default=50.0, gt=0)
     max_current_mps: float = Field(default=1.5, gt=0)
 
 
@@ -124,7 +124,7 @@ class StateEstimator:
         self.state = odometry.state
         self.wrench = np.zeros(6)
         self.current = np.zeros(3)
-        unknown = np.repeat([4.0, 0.25, 0.04], 3)  # 2 N, 0.5 N m, 0.2 m/s
+        unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
         self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
 
     def step(self, state: Array, force_N: Array, duration_s: float) -> Array:

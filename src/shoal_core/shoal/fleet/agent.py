@@ -92,6 +92,7 @@ class Agent:
         self._solution: Solution | None = None
         self._solved_s = -np.inf
         self._previous_N = np.zeros(len(vehicle.thrusters))
+        self._acting_N = np.zeros(len(vehicle.thrusters))
         self._checked: dict[str, tuple[Plan | None, bool]] = {}
 
     def apply(self, controller: ControllerSettings) -> None:
@@ -116,7 +117,7 @@ class Agent:
         solution, ahead = None, None
         known: list[Neighbour] = []
         if trouble is None and self._stamp_s is not None:
-            ahead = self._predict(start_s)
+            ahead = self._predict(act_s, start_s)
             known = self._neighbours(t_s, start_s, neighbour_plans, places or {})
             trouble, solution = self._optimise(ahead, start_s, t_s, known, reference)
         elapsed_ms = (self._clock() - started) * 1e3
@@ -133,7 +134,7 @@ class Agent:
         self._station.release()
         start_s = t_s + self.settings.actuation_delay_s
         known_state = trouble is None and self._stamp_s is not None
-        ahead = self._predict(start_s) if known_state else None
+        ahead = self._predict(start_s, start_s) if known_state else None
         self._previous_N = np.zeros(len(self.vehicle.thrusters))
         self._history.command(start_s, self._previous_N)
         plan = self._plan(t_s, start_s, Mode.ZERO_THRUST, ahead)
@@ -173,12 +174,15 @@ class Agent:
         self._gate = Gate(self.settings.gate)
         self.controller.cold = True
 
-    def _predict(self, until_s: float) -> Array:
-        """The state at the time the new thrust acts."""
+    def _predict(self, act_s: float, start_s: float) -> Array:
+        """The state at `start_s`; on the way, the force at `act_s`, when the next command reaches the thrusters."""
         assert self._stamp_s is not None
         state, force = self.estimator.state, self._force_N
-        for duration, mean, _ in self._history.segments(self._stamp_s, until_s, force, LONGEST_STEP_S):
-            state = self.estimator.step(state, mean, duration)
+        for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
+            for duration, mean, force in self._history.segments(begin_s, end_s, force, LONGEST_STEP_S):
+                state = self.estimator.step(state, mean, duration)
+            if end_s == act_s:
+                self._acting_N = force
         return state
 
     # -- optimising ---------------------------------------------------------------------------------------------
@@ -256,7 +260,7 @@ class Agent:
             self._gate.fine()
             self._station.release()
             self._solution, self._plan_start_s = solution, start_s
-            mode, thrust = Mode.NMPC, self._lead(t_s, solution.thrust_N)
+            mode, thrust = Mode.NMPC, self._lead(solution.thrust_N)
         else:
             mode = self._gate.fallback(t_s, self._solution is not None, ahead is not None)
             thrust = self._fallback_thrust(mode, start_s, ahead)
@@ -280,14 +284,11 @@ class Agent:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
         return Command(thrust, plan, health)
 
-    def _lead(self, t_s: float, wanted_N: Array) -> Array:
+    def _lead(self, wanted_N: Array) -> Array:
         """The command that brings the lagging thrusters to the wanted force sooner."""
-        if self.settings.thruster_lag_s <= 1e-6 or self._stamp_s is None:
+        if self.settings.thruster_lag_s <= 1e-6:
             return wanted_N
-        act_s = t_s + self.settings.actuation_delay_s
-        pieces = self._history.segments(self._stamp_s, act_s, self._force_N, LONGEST_STEP_S)
-        force = pieces[-1][2] if pieces else self._force_N
-        return force + self.settings.thruster_lead * (wanted_N - force)
+        return self._acting_N + self.settings.thruster_lead * (wanted_N - self._acting_N)
 
     def _fallback_thrust(self, mode: Mode, start_s: float, ahead: Array | None) -> Array:
         if mode is Mode.SHIFTED_PLAN:

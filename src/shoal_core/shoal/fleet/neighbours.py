@@ -15,6 +15,7 @@ from shoal.fleet.plan import Plan
 from shoal.guidance.preview import Preview
 
 Array = NDArray[np.float64]
+FRESH_S = 0.3
 
 
 class NeighbourSettings(BaseModel):
@@ -43,8 +44,8 @@ def predict(plan: Plan, t_s: float, times_s: Array, place: Preview | None, setti
     """Along its plan while that lasts; then back to its place in the formation, or on with its last velocity."""
     age = max(0.0, t_s - plan.stamp_s)
     positions, _ = plan.at(times_s)
-    late = times_s > plan.times_s[-1]
-    if late.any():
+    if times_s[-1] - plan.times_s[-1] > FRESH_S:  # up to there its last velocity is good enough
+        late = times_s > plan.times_s[-1]
         if place is not None:
             end = plan.times_s[-1:]
             there = place.at(np.concatenate([end, times_s[late]])).positions_m
