@@ -17,4 +17,11 @@ setup(
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            "teleop = shoal_teleop.teleop:main",
+            "joystick = shoal_teleop.joystick:main",
+            "keyboard = shoal_teleop.keyboard:main",
+        ]
+    },
 )

@@ -153,9 +153,11 @@ class TestSequence:
 
     def _plan_run(self, start_s: float) -> None:
         """Rest at the start, then the test, then what follows it: to the next start, or braking."""
-        run = Piece(start_s, self.trial.path)
-        self._start_s, self._end_s = start_s, start_s + self.trial.duration_s
-        self._next = self._way_to_start(self._end_s, run.motion(self._end_s), self._number + 1)
+        run, length_s = Piece(start_s, self.trial.path), self.trial.duration_s
+        self._start_s, self._end_s = start_s, start_s + length_s
+        # Asked of the path itself: by absolute times, rounding could ask past the end, where it rests.
+        at_end = Piece(0.0, self.trial.path).motion(length_s)
+        self._next = self._way_to_start(self._end_s, at_end, self._number + 1)
         self._timeline = Timeline(self._way, run, self._next[0])
 
     def _finish(self) -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist fo
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from nav_msgs.msg import Path
 from ros_bench import Bench, bench
+from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 
 from shoal.fleet.odometry import Odometry
@@ -153,6 +154,27 @@ def test_a_stick_moves_the_setpoint_and_letting_go_stops_it(sea: Sea) -> None:
     rested = sea.setpoint()
     sea.go_on(2.0)
     assert np.allclose(sea.setpoint(), rested, atol=1e-6) and sea.mode() == "manual"
+
+
+def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
+    """Two processes in a row: joystick messages move the setpoint, releasing the dead man stops it."""
+    teleop = sea.bench.start("shoal_teleop", "teleop", layout="xbox")
+    joy = sea.bench.talk(topics.JOY)
+
+    def pad(held: int) -> None:
+        joy.publish(Joy(axes=[0.0, 1.0, 1.0, 0.0, 0.0, 1.0], buttons=[0, 0, 0, 0, held, 0]))
+        sea.go_on(0.1)
+
+    sea.bench.until(lambda: sea.setpoint()[0] > 0.3, "a setpoint that moves north", lambda: pad(1))
+    assert sea.mode() == "manual"
+    pad(0)
+    sea.go_on(6.0)
+    rested = sea.setpoint()
+    for _ in range(10):
+        pad(0)
+    assert np.allclose(sea.setpoint(), rested, atol=1e-6)
+    teleop.end()
+    assert teleop.code == 0
 
 
 def test_waypoints_come_from_a_pose_topic_and_keep_the_depth(sea: Sea) -> None:

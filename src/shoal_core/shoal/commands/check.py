@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ class Kind:
     """A kind of file, named like its folder."""
 
     keys: tuple[str, ...]  # that give it away
-    checker: str | None  # "module:function", path -> a few words on what is in the file; None: nothing reads it yet
+    checker: str  # "module:function", path -> a few words on what is in the file
     any_key: bool = False  # one of the keys is enough
 
 
@@ -32,7 +33,7 @@ KINDS = {
     "campaigns": Kind(("paths", "cells"), "shoal.commands._checkers:campaign", any_key=True),
     "conditions": Kind(_CONDITION_KEYS, "shoal.commands._checkers:condition", any_key=True),
     "paths": Kind(("waypoints",), "shoal.commands._checkers:path"),
-    "joysticks": Kind(("axes",), None),
+    "joysticks": Kind(("axes",), "shoal_teleop.layout:check"),
 }
 
 
@@ -56,10 +57,9 @@ def check_file(path: Path) -> str:
     if path.is_dir():
         raise ShoalError(f"{path}: is a folder; expected a YAML file")
     kind = kind_of(path, read_yaml(path))
-    checker = KINDS[kind].checker
-    if checker is None:
+    module, function = KINDS[kind].checker.split(":")
+    if importlib.util.find_spec(module.partition(".")[0]) is None:  # a sister package that is not installed
         raise ShoalError(f"{path}: is of kind '{kind}', which nothing in this installation reads")
-    module, function = checker.split(":")
     return str(getattr(importlib.import_module(module), function)(path))
 
 

@@ -1,0 +1,89 @@
+"""The `keyboard` node: drive the setpoint from a terminal."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from typing import Any
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from shoal.errors import ShoalError
+from shoal_ros import process
+from shoal_ros.parameters import declare
+from shoal_teleop.keys import HELP, Keys
+from shoal_teleop.layout import StickLimits
+from shoal_teleop.messages import Speaker
+from shoal_teleop.sticks import DeadMan, Velocity
+
+PERIOD_WALL_S = 0.05
+
+
+class KeyboardNode(Node):
+    """The terminal is put back as it was, however the node ends."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("keyboard", **options)
+        standard = StickLimits()
+        limits = StickLimits(
+            horizontal_mps=declare(self, "horizontal_mps", standard.horizontal_mps, "m/s at most", low=0.01, high=5.0),
+            vertical_mps=declare(self, "vertical_mps", standard.vertical_mps, "m/s at most", low=0.01, high=5.0),
+            yaw_degps=declare(self, "yaw_degps", standard.yaw_degps, "deg/s at most", low=0.1, high=90.0),
+        )
+        if not sys.stdin.isatty():
+            raise ShoalError("keyboard: standard input is no terminal; expected to be run in one")
+        self._keys, self._dead_man, self._speaker = Keys(limits), DeadMan(), Speaker(self)
+        self._input = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._input)
+        tty.setcbreak(self._input)  # keys at once and without echo; Ctrl-C stays a signal
+        print(HELP, flush=True)
+        self._shown: Velocity | None = None
+        self.create_timer(PERIOD_WALL_S, self._read, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _read(self) -> None:
+        t_s, typed = time.monotonic(), ""
+        while select.select([self._input], [], [], 0)[0]:
+            found = os.read(self._input, 64)
+            if not found:  # the terminal is gone
+                self._keys.quit = True
+                break
+            typed += found.decode(errors="ignore")
+        for mode in self._keys.press(t_s, typed):
+            self._speaker.mode(mode)
+            print(f"\r\x1b[Kasked for mode {mode}", end="", flush=True)
+        self._say(self._dead_man.hear(t_s, self._keys.velocity(t_s)))
+        if self._keys.quit:
+            self.close()
+            rclpy.try_shutdown(context=self.context)
+
+    def _say(self, velocity: Velocity | None) -> None:
+        self._speaker.command(velocity)
+        if velocity is not None and velocity != self._shown:
+            self._shown, v = velocity, velocity
+            print(f"\r\x1b[Knorth {v.north_mps:+.2f}  east {v.east_mps:+.2f}  up {v.up_mps:+.2f} m/s  "
+                  f"turn {v.yaw_radps:+.2f} rad/s  ({self._keys.share:.0%})", end="", flush=True)  # fmt: skip
+
+    def close(self) -> None:
+        """Let go."""
+        self._speaker.command(self._dead_man.release())
+
+    def destroy_node(self) -> None:
+        """Also where `close` is not reached."""
+        termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
+        print(flush=True)
+        super().destroy_node()
+
+
+def main() -> None:
+    """Entry point."""
+    process.run(KeyboardNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""How teleop speaks: `/fleet/cmd_vel` and `/fleet/set_mode`."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import TwistStamped
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from shoal_ros import convert, topics, wires
+from shoal_teleop.sticks import Velocity
+
+
+class Speaker:
+    """One for each node that commands the setpoint."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._cmd_vel, self._set_mode = wires.publisher(node, topics.CMD_VEL), wires.publisher(node, topics.SET_MODE)
+
+    def command(self, velocity: Velocity | None) -> None:
+        """Nothing for None."""
+        if velocity is None:
+            return
+        message = TwistStamped()
+        message.header.stamp, message.header.frame_id = self._node.get_clock().now().to_msg(), convert.WORLD
+        linear = message.twist.linear
+        linear.x, linear.y, linear.z = velocity.east_mps, velocity.north_mps, velocity.up_mps
+        message.twist.angular.z = velocity.yaw_radps
+        self._cmd_vel.publish(message)
+
+    def mode(self, name: str) -> None:
+        """Ask for a mode."""
+        self._set_mode.publish(String(data=name))

@@ -1,0 +1,93 @@
+"""Teleop as real processes: joystick messages in, setpoint velocity out; a keyboard on a pseudo terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
+from ros_bench import Bench, bench
+from sensor_msgs.msg import Joy
+
+from shoal_ros import topics
+from shoal_ros.node_list import NodeSpec
+
+pytestmark = pytest.mark.ros
+REST = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+
+
+@pytest.fixture(scope="module")
+def b() -> Iterator[Bench]:
+    with bench() as made:
+        yield made
+
+
+def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
+    child = b.start("shoal_teleop", "teleop", layout="xbox")
+    heard, modes, joy = b.listen(topics.CMD_VEL), b.listen(topics.SET_MODE), b.talk(topics.JOY)
+
+    def pad(north: float, held: bool, hold: bool = False) -> None:
+        joy.publish(Joy(axes=[REST[0], north, *REST[2:]], buttons=[0, int(hold), 0, 0, int(held), 0]))
+
+    b.until(lambda: heard and heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    assert heard[-1].header.frame_id == "map"
+    pad(1.0, False)
+    b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the release")
+    said = len(heard)
+    for _ in range(10):
+        pad(1.0, False)
+        b.spin(0.02)
+    assert len(heard) == said  # zero once, then silence
+
+    b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the pad fell silent")  # nothing is published here
+    said = len(heard)
+    b.spin(0.2)
+    assert len(heard) == said
+
+    b.until(lambda: [m.data for m in modes] == ["hold"], "mode hold", lambda: pad(0.0, False, hold=True))
+    assert b.set_parameters("/teleop", layout="no_such_pad") and not b.set_parameters("/teleop", layout="playstation")
+    b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    child.end()
+    b.until(lambda: heard[-1].twist.linear.y == 0.0, "a last zero")
+    assert child.code == 0
+
+
+def test_joystick_driver_waits_for_a_pad(b: Bench) -> None:
+    child = b.start("shoal_teleop", "joystick")
+    b.until(lambda: any("waiting" in line or "pad:" in line for line in child.lines), "the driver's first word")
+    child.end()
+    assert child.code == 0
+
+
+def test_keyboard_in_a_terminal(b: Bench) -> None:
+    ours, theirs = pty.openpty()
+    command = NodeSpec("shoal_teleop", "keyboard", "keyboard").command()
+    heard = b.listen(topics.CMD_VEL)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **b.environment})
+    try:
+        b.until(lambda: b.node.count_publishers(topics.CMD_VEL.name) > 0, "the keyboard")
+        b.until(
+            lambda: heard and heard[-1].twist.linear.y > 0.1, "a velocity north", lambda: os.write(ours, b"w") and None
+        )
+        b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the key was let go of")
+        os.write(ours, b"d")
+        b.until(lambda: heard[-1].twist.linear.x > 0.1, "a velocity east")
+        os.write(ours, b"x")
+        assert process.wait(20) == 0
+        b.until(lambda: heard[-1].twist.linear.x == 0.0, "a last zero")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_keyboard_without_a_terminal_says_so(b: Bench) -> None:
+    command = NodeSpec("shoal_teleop", "keyboard", "keyboard").command()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "no terminal" in done.stderr
