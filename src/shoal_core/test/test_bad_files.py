@@ -189,12 +189,9 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(mistake: str, tmp_path: Path)
     assert "Traceback" not in outcome.output and len(outcome.stderr.splitlines()) <= 7
 
 
-def test_thirty_mistakes_give_thirty_sentences(tmp_path: Path) -> None:
-    sentences = set()
-    for i, (kind, good, bad, _) in enumerate(MISTAKES.values()):
-        path = written(tmp_path / str(i), kind, TEXTS[kind].replace(good, bad, 1))
-        sentences.add(run("check", path).stderr.splitlines()[0].replace(str(path), "mine.yaml"))
-    assert len(sentences) == len(MISTAKES) >= 10
+def test_different_mistakes_have_different_sentences() -> None:
+    assert len(MISTAKES) >= 10
+    assert len({said for _, _, _, said in MISTAKES.values()}) == len(MISTAKES)
 
 
 @pytest.mark.parametrize("kind", TEXTS)

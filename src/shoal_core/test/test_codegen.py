@@ -39,8 +39,14 @@ def result(process: subprocess.Popen[str]) -> np.ndarray:
 
 
 def test_six_processes_start_together_on_an_empty_cache(tmp_path: Path) -> None:
-    cache = tmp_path / "deep" / "cache"
-    states = [result(p) for p in [start(cache) for _ in range(6)]]
+    """One compiles, five wait; all have the same code in the end."""
+    cache, log, wrapper = tmp_path / "deep" / "cache", tmp_path / "log", tmp_path / "cc"
+    wrapper.write_text(
+        f'#!/bin/sh\ncase "$*" in *-shared*) echo run >> {log} ;; esac\nexec {codegen.compiler()} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    states = [result(p) for p in [start(cache, SHOAL_COMPILER=str(wrapper)) for _ in range(6)]]
+    assert log.read_text() == "run\n"
     assert len(list(cache.glob("*.so"))) == 1
     assert not [p for p in cache.iterdir() if p.is_dir()], "scratch folders should be gone"
     for other in states[1:]:

@@ -40,10 +40,13 @@ def test_still_water_is_known_as_such() -> None:
 
 def test_square_waves_flip_every_half_period() -> None:
     field = Square((0.0, 0.0, 0.25), 2.0)
-    times = np.arange(0, 12, 0.01)  # sums of 0.01 are not exact: a switching instant must not be missed for rounding
+    times = np.arange(0, 12, 0.01)
     signs = np.sign(field.sample(times, HERE)[:, 2])
     np.testing.assert_array_equal(signs, np.repeat([1, -1, 1, -1, 1, -1], 200))
     assert np.abs(field.sample(times, HERE)).max() == 0.25
+    for k in range(1, 6):  # times are sums of steps: one that is a switching instant but for rounding has switched
+        almost = float(np.nextafter(2.0 * k, 0))
+        np.testing.assert_array_equal(field(almost, HERE), field(2.0 * k, HERE))
 
 
 def test_thesis_condition_has_its_current_and_waves() -> None:
