@@ -13,22 +13,35 @@ import pytest
 
 from shoal import codegen
 from shoal.errors import ShoalWarning
+from shoal.simulation.plant import Plant
+from shoal.vehicles.description import load_vehicle
 
-PROGRAM = """
+LIGHT = """
+import casadi as ca, numpy as np
+from shoal.codegen import compiled
+x = ca.SX.sym("x", 6)
+y = x
+for _ in range(40):
+    y = ca.sin(y) + ca.mtimes(ca.DM(np.arange(36).reshape(6, 6) / 36), y)
+f = compiled(ca.Function("f", [x], [y]))
+assert f.is_a("External")
+print(np.array(f(np.arange(6) / 6)).ravel().tolist())
+"""
+PLANT = """
 import numpy as np
 from shoal.simulation.plant import Plant
 from shoal.vehicles.description import load_vehicle
 plant = Plant([load_vehicle("bluerov2_heavy")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
 plant.step(np.full((1, 8), 3.0), 0.02)
-print(repr(plant.states[0].tolist()))
+print(plant.states[0].tolist())
 """
 
 
-def start(cache: Path, **variables: str) -> subprocess.Popen[str]:
+def start(program: str, cache: Path, **variables: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     environment |= {"SHOAL_CACHE": str(cache), "OMP_NUM_THREADS": "1"} | variables
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
 
 
@@ -45,7 +58,7 @@ def test_six_processes_start_together_on_an_empty_cache(tmp_path: Path) -> None:
         f'#!/bin/sh\ncase "$*" in *-shared*) echo run >> {log} ;; esac\nexec {codegen.compiler()} "$@"\n'
     )
     wrapper.chmod(0o755)
-    states = [result(p) for p in [start(cache, SHOAL_COMPILER=str(wrapper)) for _ in range(6)]]
+    states = [result(p) for p in [start(LIGHT, cache, SHOAL_COMPILER=str(wrapper)) for _ in range(6)]]
     assert log.read_text() == "run\n"
     assert len(list(cache.glob("*.so"))) == 1
     assert not [p for p in cache.iterdir() if p.is_dir()], "scratch folders should be gone"
@@ -54,12 +67,12 @@ def test_six_processes_start_together_on_an_empty_cache(tmp_path: Path) -> None:
 
 
 def test_without_a_compiler_the_virtual_machine_does_the_work(tmp_path: Path) -> None:
-    variables = {"b": {"SHOAL_COMPILER": "off"}, "c": {"PATH": str(tmp_path)}}  # switched off; nothing to be found
-    processes = [start(tmp_path / "a"), *(start(tmp_path / name, **v) for name, v in variables.items())]
-    with_compiler, *without = (result(p) for p in processes)
-    for state in without:
-        np.testing.assert_allclose(state, with_compiler, atol=1e-14)
-    for name in "bc":
+    variables = {"off": {"SHOAL_COMPILER": "off"}, "none": {"PATH": str(tmp_path)}}  # switched off; nothing to be found
+    processes = {name: start(PLANT, tmp_path / name, **v) for name, v in variables.items()}
+    here = Plant([load_vehicle("bluerov2_heavy")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
+    here.step(np.full((1, 8), 3.0), 0.02)
+    for name, process in processes.items():
+        np.testing.assert_allclose(result(process), here.states[0], atol=1e-14)
         assert not list((tmp_path / name).glob("*.so"))
 
 
