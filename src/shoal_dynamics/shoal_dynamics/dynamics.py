@@ -81,11 +81,12 @@ class DynamicsNode(Node):
         names = self.world.names
         self._clock = wires.publisher(self, topics.CLOCK)
         self._odometry = [wires.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
+        self._truth = [wires.publisher(self, topics.TRUTH, vehicle=n) for n in names]
         self._collisions = wires.publisher(self, topics.COLLISIONS)
         polled = wires.Polled()
         self._thrusters = [[t.name for t in m.vehicle().thrusters] for m in self.world.fleet.vehicles]
         self._inputs = [
-            [wires.subscription(self, topics.THRUST, _never, polled, vehicle=n, thruster=t) for t in thrusters]
+            [wires.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
         ]
         wires.subscription(self, topics.STOP, self._on_stop)
@@ -161,6 +162,9 @@ class DynamicsNode(Node):
             if odometry is not None:
                 self.answers[name].ask(time.time_ns())
                 publisher.publish(convert.odometry_to_message(odometry, name))
+        for name, publisher, state in zip(self.world.names, self._truth, self.world.plant.states, strict=True):
+            if publisher.get_subscription_count():
+                publisher.publish(convert.odometry_to_message(Odometry.from_state(self.world.t_s, state), name))
 
     def _hear(self) -> None:
         """Empty the thrusters' queues."""
@@ -241,10 +245,6 @@ class DynamicsNode(Node):
         response.success, response.message = True, "at the start again"
         self.get_logger().info("reset: the clock is at 0 again")
         return response
-
-
-def _never(message: Any) -> None:
-    raise AssertionError("polled subscriptions have no callback")
 
 
 def main() -> None:

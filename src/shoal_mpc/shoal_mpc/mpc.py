@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -97,18 +96,18 @@ class MpcNode(Node):
         polled = wires.Polled()
         self._plans = {other: self._plan_of(other, polled) for other in self.role.others}
         self._eyes = {
-            other: wires.subscription(self, topics.ODOMETRY, _never, polled, vehicle=other)
+            other: wires.polled(self, topics.ODOMETRY, polled, raw=True, vehicle=other)
             for other in (self.role.others if self._use_odometry else ())
         }
-        self._reference = wires.subscription(self, topics.REFERENCE, _never, polled)
+        self._reference = wires.polled(self, topics.REFERENCE, polled, raw=True)
         wires.subscription(self, topics.FORMATION, self._on_formation)
         wires.subscription(self, topics.STOP, self._on_stop)
-        wires.subscription(self, topics.ODOMETRY, self._on_odometry, vehicle=me)
+        wires.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
 
-    def _plan_of(self, other: str, polled: wires.Polled) -> Subscription:
+    def _plan_of(self, other: str, group: wires.Polled) -> Subscription:
         if self._use_relay:
-            return wires.subscription(self, topics.HEARD, _never, polled, vehicle=self.role.name, other=other)
-        return wires.subscription(self, topics.PLAN, _never, polled, vehicle=other)
+            return wires.polled(self, topics.HEARD, group, raw=True, vehicle=self.role.name, other=other)
+        return wires.polled(self, topics.PLAN, group, raw=True, vehicle=other)
 
     # -- what others say ----------------------------------------------------------------------------------------
 
@@ -132,24 +131,24 @@ class MpcNode(Node):
     def _read(self) -> None:
         """Take in what has come since the last step."""
         for other, waiting in self._plans.items():
-            for message, _ in wires.take_all(waiting)[-1:]:
-                self._try(other, self._take_plan, message)
+            for data, _ in wires.take_all(waiting)[-1:]:
+                self._try(other, self._take_plan, data)
         for other, waiting in self._eyes.items():
-            for message, _ in wires.take_all(waiting)[-1:]:
-                self._inbox.see(other, convert.odometry_from_message(message))
-        for message, _ in wires.take_all(self._reference)[-1:]:
-            self._try("reference", self._take_reference, message)
+            for data, _ in wires.take_all(waiting)[-1:]:
+                self._inbox.see(other, convert.odometry_from_bytes(data))
+        for data, _ in wires.take_all(self._reference)[-1:]:
+            self._try("reference", self._take_reference, data)
 
-    def _take_plan(self, message: Any) -> None:
-        self._inbox.hear(convert.plan_from_message(message))
+    def _take_plan(self, data: bytes) -> None:
+        self._inbox.hear(convert.plan_from_bytes(data))
 
-    def _take_reference(self, message: Any) -> None:
-        self._course.take(convert.preview_from_message(message), convert.from_stamp(message.header.stamp))
+    def _take_reference(self, data: bytes) -> None:
+        self._course.take(convert.preview_from_bytes(data))
 
-    def _try(self, who: str, take: Callable[[Any], None], message: Any) -> None:
+    def _try(self, who: str, take: Callable[[bytes], None], data: bytes) -> None:
         """A message that makes no sense must not stop the loop."""
         try:
-            take(message)
+            take(data)
         except ShoalError as error:
             self.get_logger().error(f"{who}: {error}", throttle_duration_sec=1.0)
 
@@ -158,8 +157,8 @@ class MpcNode(Node):
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)
 
-    def _on_odometry(self, message: Any) -> None:
-        odometry = convert.odometry_from_message(message)
+    def _on_odometry(self, data: bytes) -> None:
+        odometry = convert.odometry_from_bytes(data)
         t_s = self._time(odometry.stamp_s)
         if self._odometry is None or not odometry.stamp_s <= self._odometry.stamp_s:
             self._odometry = odometry  # an overtaken one never replaces a newer
@@ -201,12 +200,11 @@ class MpcNode(Node):
             holding = goal.reason
             known = self._inbox.known(t_s)
             # Who tells no plan is not thought to go back to its place.
-            lost = set(self._inbox.without_plan(t_s))
-            places = {name: place for name, place in goal.places.items() if name not in lost}
+            places = goal.places.without(self._inbox.without_plan(t_s))
             command = self.agent.step(t_s, self._odometry, known, goal.own, places)
         for publisher, force in zip(self._thrust, command.thrust_N.tolist(), strict=True):
             publisher.publish(Float64(data=force))
-        self._plan.publish(convert.plan_to_message(command.plan))
+        self._plan.publish(convert.plan_to_bytes(command.plan))
         self._tell(t_s, command, holding)
 
     def _tell(self, t_s: float, command: Command, holding: str) -> None:
@@ -232,10 +230,6 @@ class MpcNode(Node):
         for publisher in self._thrust:
             publisher.publish(Float64(data=0.0))
         process.flush(self._thrust)
-
-
-def _never(message: Any) -> None:
-    raise AssertionError("polled subscriptions have no callback")
 
 
 def main() -> None:

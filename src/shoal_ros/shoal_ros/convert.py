@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Transform, Twist, Vector3
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Vector3
 from nav_msgs.msg import Odometry as OdometryMessage
 from nav_msgs.msg import Path as PathMessage
 from numpy.typing import NDArray
-from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.errors import ShoalError
 from shoal.fleet.odometry import Odometry
@@ -27,6 +27,7 @@ from shoal.frames import (
     scalar_last,
 )
 from shoal.guidance.preview import Preview
+from shoal_ros.cdr import Trajectory, read_odometry, read_trajectory, write_trajectory
 
 Array = NDArray[np.float64]
 WORLD = "map"
@@ -52,11 +53,6 @@ def from_stamp(stamp: Time | Duration) -> float:
     return float(stamp.sec + stamp.nanosec * 1e-9)
 
 
-def _duration(t_s: float) -> Duration:
-    seconds, nanoseconds = divmod(round(t_s * 1e9), 1_000_000_000)
-    return Duration(sec=seconds, nanosec=nanoseconds)
-
-
 # -- odometry ---------------------------------------------------------------------------------------------------
 
 
@@ -80,6 +76,21 @@ def odometry_from_message(message: OdometryMessage) -> Odometry:
         quaternion_enu_to_ned(_rotation(pose.orientation)),
         flu_to_frd(_array(twist.linear)),
         flu_to_frd(_array(twist.angular)),
+    )
+
+
+def odometry_from_bytes(data: bytes) -> Odometry:
+    """The same from a raw subscription."""
+    quick = read_odometry(data)
+    if quick is None:
+        return odometry_from_message(deserialize_message(data, OdometryMessage))
+    sec, nanosec, numbers = quick
+    return Odometry(
+        sec + nanosec * 1e-9,
+        enu_to_ned(numbers[0:3]),
+        quaternion_enu_to_ned(scalar_first(numbers[3:7])),
+        flu_to_frd(numbers[7:10]),
+        flu_to_frd(numbers[10:13]),
     )
 
 
@@ -110,82 +121,104 @@ def to_path(t_s: float, times_s: Array, positions_m: Array) -> PathMessage:
     return message
 
 
-# -- trajectories -----------------------------------------------------------------------------------------------
+# -- trajectories: bytes for the control loop, messages for everybody else -----------------------------------------
 
 
-def plan_to_message(plan: Plan) -> MultiDOFJointTrajectory:
+def plan_to_bytes(plan: Plan) -> bytes:
     """joint_names carries what the message has no field for: vehicle, sequence, committed."""
-    names = [plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}"]
-    return _trajectory(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
+    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}")
+    return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
 
 
-def plan_from_message(message: MultiDOFJointTrajectory) -> Plan:
+def plan_from_bytes(data: bytes) -> Plan:
     """ShoalError when it is no plan; whether its numbers are finite is the gate's business."""
-    names = list(message.joint_names)
+    trajectory = _from_bytes(data)
+    names = trajectory.names
     fields = dict(name.split("=", 1) for name in names[1:] if "=" in name)
-    if not names or not fields.get("seq", "").isdigit() or not message.points:
+    if not names or not fields.get("seq", "").isdigit() or not len(trajectory.after_s):
         raise ShoalError(
-            f"plan: joint_names = {names}; expected [vehicle, seq=N, committed=0|1] and at least one point"
+            f"plan: joint_names = {list(names)}; expected [vehicle, seq=N, committed=0|1] and at least one point"
         )
-    stamp_s, times, positions, velocities, _ = _points(message)
+    stamp_s, times, positions, velocities = _in_core(trajectory)
     return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, fields.get("committed") != "0")
 
 
-def preview_to_message(preview: Preview, stamp_s: float, name: str = FLEET) -> MultiDOFJointTrajectory:
+def preview_to_bytes(preview: Preview, stamp_s: float, name: str = FLEET) -> bytes:
     """Without headings the rotations are all zero, which is no rotation at all: 'not given'."""
     headings = preview.headings_rad
-    return _trajectory([name], stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
+    return _to_bytes((name,), stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
 
 
-def preview_from_message(message: MultiDOFJointTrajectory) -> Preview:
+def preview_from_bytes(data: bytes) -> Preview:
     """ShoalError when there are no points, or their times do not rise."""
-    if not message.points:
+    trajectory = _from_bytes(data)
+    if not len(trajectory.after_s):
         raise ShoalError("reference: no points; expected at least one")
-    _, times, positions, velocities, rotations = _points(message)
-    if not (np.diff(times) > 0).all():
+    _, times, positions, velocities = _in_core(trajectory)
+    if not (times[1:] > times[:-1]).all():
         raise ShoalError("reference: time_from_start does not rise; expected increasing times")
-    given = np.abs(rotations).sum(axis=1) > 0
-    headings = np.unwrap(yaw_of(quaternion_enu_to_ned(rotations))) if given.all() else None
+    rotations = trajectory.transforms[:, 3:]
+    headings = None
+    if np.abs(rotations).sum(axis=1).all():
+        headings = np.unwrap(yaw_of(quaternion_enu_to_ned(scalar_first(rotations))))
     return Preview(times, positions, velocities, headings)
 
 
-def _trajectory(
-    names: list[str], stamp_s: float, times_s: Array, positions_m: Array, velocities_mps: Array, yaw_rad: Array | None
-) -> MultiDOFJointTrajectory:
-    message = MultiDOFJointTrajectory(joint_names=names)
-    message.header.stamp, message.header.frame_id = to_stamp(stamp_s), WORLD
-    rotations = np.zeros((len(times_s), 4))
-    if yaw_rad is not None:
-        rotations = scalar_last(quaternion_ned_to_enu(from_yaw(yaw_rad)))
-    rows = zip((times_s - stamp_s).tolist(), ned_to_enu(positions_m).tolist(), ned_to_enu(velocities_mps).tolist(),
-               rotations.tolist(), strict=True)  # fmt: skip
-    message.points = [_point(*row) for row in rows]
-    return message
+def plan_to_message(plan: Plan) -> MultiDOFJointTrajectory:
+    """As plan_to_bytes."""
+    return deserialize_message(plan_to_bytes(plan), MultiDOFJointTrajectory)
 
 
-def _point(
-    after_s: float, position: Sequence[float], velocity: Sequence[float], rotation: Sequence[float]
-) -> MultiDOFJointTrajectoryPoint:
-    (x, y, z), (u, v, w), (qx, qy, qz, qw) = position, velocity, rotation
-    return MultiDOFJointTrajectoryPoint(
-        transforms=[Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw))],
-        velocities=[Twist(linear=Vector3(x=u, y=v, z=w))],
-        time_from_start=_duration(after_s),
-    )
+def plan_from_message(message: MultiDOFJointTrajectory) -> Plan:
+    """As plan_from_bytes."""
+    return plan_from_bytes(serialize_message(message))
 
 
-def _points(message: MultiDOFJointTrajectory) -> tuple[float, Array, Array, Array, Array]:
-    """Stamp, absolute times (K,), positions (K,3) and velocities (K,3) in NED, rotations (K,4) ENU scalar first."""
-    stamp_s = from_stamp(message.header.stamp)
+def preview_to_message(preview: Preview, stamp_s: float, name: str = FLEET) -> MultiDOFJointTrajectory:
+    """As preview_to_bytes."""
+    return deserialize_message(preview_to_bytes(preview, stamp_s, name), MultiDOFJointTrajectory)
+
+
+def preview_from_message(message: MultiDOFJointTrajectory) -> Preview:
+    """As preview_from_bytes."""
+    return preview_from_bytes(serialize_message(message))
+
+
+def _to_bytes(
+    names: tuple[str, ...], stamp_s: float, times_s: Array, positions_m: Array, velocities_mps: Array, yaw: Array | None
+) -> bytes:
+    stamp = to_stamp(stamp_s)
+    transforms = np.zeros((len(times_s), 7))
+    transforms[:, :3] = ned_to_enu(positions_m)
+    if yaw is not None:
+        transforms[:, 3:] = scalar_last(quaternion_ned_to_enu(from_yaw(yaw)))
+    after_s, velocities = times_s - stamp_s, ned_to_enu(velocities_mps)
+    return write_trajectory(Trajectory(stamp.sec, stamp.nanosec, names, after_s, transforms, velocities), WORLD)
+
+
+def _from_bytes(data: bytes) -> Trajectory:
+    """The quick way for what our nodes write, rclpy's for the rest."""
+    quick = read_trajectory(data)
+    if quick is not None:
+        return quick
+    message = deserialize_message(data, MultiDOFJointTrajectory)
     rows = []
     for point in message.points:
         if not point.transforms or not point.velocities:
             raise ShoalError("trajectory: a point without transform or velocity; expected one of each")
-        move, twist, after = point.transforms[0], point.velocities[0].linear, point.time_from_start
-        p, q = move.translation, move.rotation
-        rows.append((after.sec + after.nanosec * 1e-9, p.x, p.y, p.z, twist.x, twist.y, twist.z, q.w, q.x, q.y, q.z))
-    table = np.array(rows)
-    return stamp_s, stamp_s + table[:, 0], enu_to_ned(table[:, 1:4]), enu_to_ned(table[:, 4:7]), table[:, 7:11]
+        p, q = point.transforms[0].translation, point.transforms[0].rotation
+        v = point.velocities[0].linear
+        rows.append((from_stamp(point.time_from_start), p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z))
+    table = np.array(rows).reshape(-1, 11)
+    stamp, names = message.header.stamp, tuple(message.joint_names)
+    return Trajectory(stamp.sec, stamp.nanosec, names, table[:, 0], table[:, 1:8], table[:, 8:11])
+
+
+def _in_core(trajectory: Trajectory) -> tuple[float, Array, Array, Array]:
+    """Stamp, absolute times (K,), positions and velocities (K,3) in NED."""
+    stamp_s = trajectory.stamp_s
+    positions, velocities = enu_to_ned(trajectory.transforms[:, :3]), enu_to_ned(trajectory.velocities)
+    return stamp_s, stamp_s + trajectory.after_s, positions, velocities
 
 
 # -- small change -----------------------------------------------------------------------------------------------

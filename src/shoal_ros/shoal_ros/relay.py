@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,9 @@ NOWHERE = np.array([0, 0, 0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 @dataclass(frozen=True)
 class Parcel(Plan):
-    """A message under way. The link only looks at sender and sequence, so nothing inside is unpacked."""
+    """A message under way. The link only looks at sender and sequence, so its bytes are not even read."""
 
-    message: Any = None
+    data: bytes = b""
 
 
 class RelayNode(Node):
@@ -53,7 +52,7 @@ class RelayNode(Node):
             if sender != receiver
         }
         for name in self.names:
-            wires.subscription(self, topics.PLAN, partial(self._send, name), vehicle=name)
+            wires.subscription(self, topics.PLAN, partial(self._send, name), raw=True, vehicle=name)
         self._diagnostics = Diagnostics(self, "relay", "link")
         self._change(self._settings.value)
         self.create_timer(POLL_S, self._deliver)
@@ -69,21 +68,22 @@ class RelayNode(Node):
         self._link.settings = settings
         if settings.line_of_sight and not self._eyes:
             self._eyes = [
-                wires.subscription(self, topics.ODOMETRY, partial(self._see, name), vehicle=name) for name in self.names
+                wires.subscription(self, topics.ODOMETRY, partial(self._see, name), raw=True, vehicle=name)
+                for name in self.names
             ]
         elif not settings.line_of_sight:
             for eye in self._eyes:
                 self.destroy_subscription(eye)
             self._eyes, self._states = [], {}
 
-    def _see(self, name: str, message: Any) -> None:
-        self._states[name] = convert.odometry_from_message(message).state
+    def _see(self, name: str, data: bytes) -> None:
+        self._states[name] = convert.odometry_from_bytes(data).state
 
-    def _send(self, sender: str, message: Any) -> None:
+    def _send(self, sender: str, data: bytes) -> None:
         t_s = self._tick()
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
-        parcel = Parcel(sender, self._sequence, t_s, np.zeros(0), empty, empty, message=message)
+        parcel = Parcel(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
         for receiver in self.names:
             if receiver != sender:
                 at, there = self._states.get(sender, NOWHERE), self._states.get(receiver, NOWHERE)
@@ -111,7 +111,7 @@ class RelayNode(Node):
             for sender, plan in self._link.receive(t_s, receiver).items():
                 if isinstance(plan, Parcel) and self._delivered.get((sender, receiver)) != plan.sequence:
                     self._delivered[sender, receiver] = plan.sequence
-                    self._out[sender, receiver].publish(plan.message)
+                    self._out[sender, receiver].publish(plan.data)
 
 
 def main() -> None:

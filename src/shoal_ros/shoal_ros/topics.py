@@ -26,6 +26,7 @@ class Topic:
 
 CLOCK = Topic("/clock", "rosgraph_msgs/Clock", "clock", "dynamics", "all")
 ODOMETRY = Topic("/{vehicle}/odometry", "nav_msgs/Odometry", "sensor", "dynamics", "mpc, guidance, display, gui")
+TRUTH = Topic("/{vehicle}/truth", "nav_msgs/Odometry", "sensor", "dynamics", "recorder")
 THRUST = Topic("/model/{vehicle}/joint/{thruster}_joint/cmd_thrust", "std_msgs/Float64", "command", "mpc", "dynamics")
 PLAN = Topic("/{vehicle}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "mpc", "mpc, relay, recorder")
 HEARD = Topic("/{vehicle}/heard/{other}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "relay", "mpc")

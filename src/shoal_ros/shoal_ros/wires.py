@@ -15,26 +15,6 @@ from shoal_ros.qos import PROFILES
 from shoal_ros.topics import Topic
 
 
-def message_class(type_name: str) -> Any:
-    """`nav_msgs/Odometry` → the class."""
-    package, _, name = type_name.partition("/")
-    return getattr(importlib.import_module(f"{package}.msg"), name)
-
-
-def publisher(node: Node, topic: Topic, **names: str) -> Publisher:
-    """`publisher(self, topics.ODOMETRY, vehicle="bluerov2")`."""
-    return node.create_publisher(message_class(topic.type), topic.of(**names), PROFILES[topic.qos])
-
-
-def subscription(
-    node: Node, topic: Topic, callback: Callable[[Any], None], group: CallbackGroup | None = None, **names: str
-) -> Subscription:
-    """`subscription(self, topics.STOP, self._stop)`."""
-    return node.create_subscription(
-        message_class(topic.type), topic.of(**names), callback, PROFILES[topic.qos], callback_group=group
-    )
-
-
 class Polled(CallbackGroup):
     """A group that no executor serves: its subscriptions are emptied with `take_all`, when it suits.
 
@@ -50,6 +30,40 @@ class Polled(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         pass
+
+
+def message_class(type_name: str) -> Any:
+    """`nav_msgs/Odometry` → the class."""
+    package, _, name = type_name.partition("/")
+    return getattr(importlib.import_module(f"{package}.msg"), name)
+
+
+def publisher(node: Node, topic: Topic, **names: str) -> Publisher:
+    """`publisher(self, topics.ODOMETRY, vehicle="bluerov2")`."""
+    return node.create_publisher(message_class(topic.type), topic.of(**names), PROFILES[topic.qos])
+
+
+def subscription(
+    node: Node,
+    topic: Topic,
+    callback: Callable[[Any], None],
+    group: CallbackGroup | None = None,
+    raw: bool = False,
+    **names: str,
+) -> Subscription:
+    """`subscription(self, topics.STOP, self._stop)`; raw: the callback gets bytes."""
+    return node.create_subscription(
+        message_class(topic.type), topic.of(**names), callback, PROFILES[topic.qos], callback_group=group, raw=raw
+    )
+
+
+def polled(node: Node, topic: Topic, group: Polled, raw: bool = False, **names: str) -> Subscription:
+    """A subscription to be emptied with `take_all`."""
+    return subscription(node, topic, _never, group, raw, **names)
+
+
+def _never(message: Any) -> None:
+    raise AssertionError("no executor serves a polled subscription")
 
 
 def take_all(waiting: Subscription) -> list[tuple[Any, dict[str, int]]]:

@@ -1,0 +1,145 @@
+"""The two messages of the control loop, read from and written to DDS's own bytes (CDR) with numpy.
+
+rclpy turns a trajectory of forty points into four hundred Python objects, which takes longer than solving the
+optimisation. A raw subscription hands over the bytes instead, and a publisher takes them. What does not look exactly as
+our own nodes write it (one transform and one velocity a point, little endian) gives None: rclpy must read that.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+HEADER = b"\x00\x01\x00\x00"  # plain CDR, little endian
+START = len(HEADER)  # alignment counts from behind it
+
+# A point of a trajectory that begins 4 bytes off an 8-byte boundary, as all but the first can; 128 bytes each.
+POINT = np.dtype(
+    {
+        "names": ["transforms", "transform", "velocities", "velocity", "accelerations", "sec", "nanosec"],
+        "formats": ["<u4", ("<f8", 7), "<u4", ("<f8", 6), "<u4", "<i4", "<u4"],
+        "offsets": [0, 4, 60, 68, 116, 120, 124],
+        "itemsize": 128,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """trajectory_msgs/MultiDOFJointTrajectory with one joint. As on the wire: ENU, quaternions scalar last."""
+
+    sec: int
+    nanosec: int
+    names: tuple[str, ...]
+    after_s: Array  # (K,) time_from_start
+    transforms: Array  # (K,7) translation, rotation
+    velocities: Array  # (K,3) linear
+
+    @property
+    def stamp_s(self) -> float:
+        return self.sec + self.nanosec * 1e-9
+
+
+class _Reader:
+    """Walks through the bytes that are not all alike."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, START
+
+    def unsigned(self) -> int:
+        self.align(4)
+        (value,) = struct.unpack_from("<I", self.data, self.at)
+        self.at += 4
+        return int(value)
+
+    def stamp(self) -> tuple[int, int]:
+        sec, nanosec = struct.unpack_from("<iI", self.data, self.at)
+        self.at += 8
+        return sec, nanosec
+
+    def string(self) -> str:
+        length = self.unsigned()
+        text = self.data[self.at : self.at + length - 1]  # without the closing zero
+        self.at += length
+        return text.decode()
+
+    def align(self, size: int) -> None:
+        self.at = START + -(-(self.at - START) // size) * size
+
+
+def read_trajectory(data: bytes) -> Trajectory | None:
+    """None: not as expected, or cut short."""
+    if data[:START] != HEADER:
+        return None
+    try:
+        reader = _Reader(data)
+        (sec, nanosec), _ = reader.stamp(), reader.string()
+        names = tuple(reader.string() for _ in range(reader.unsigned()))
+        count = reader.unsigned()
+        return _read_points(data, reader.at, count, sec, nanosec, names)
+    except (struct.error, UnicodeDecodeError, ValueError):
+        return None
+
+
+def _read_points(data: bytes, at: int, count: int, sec: int, nanosec: int, names: tuple[str, ...]) -> Trajectory | None:
+    if count == 0:
+        return None
+    if (at - START) % 8 == 0:  # the first point has four bytes of padding behind its first number
+        data = data[:at] + data[at + 4 : at + 8] + data[at : at + 4] + data[at + 8 :]
+        at += 4
+    points = np.frombuffer(data, POINT, count, at)
+    plain = (points["transforms"] == 1) & (points["velocities"] == 1) & (points["accelerations"] == 0)
+    if not plain.all():
+        return None
+    after_s = points["sec"] + points["nanosec"] * 1e-9
+    return Trajectory(sec, nanosec, names, after_s, points["transform"], points["velocity"][:, :3])
+
+
+def write_trajectory(trajectory: Trajectory, frame: str) -> bytes:
+    """The message, ready to publish."""
+    head = bytearray(HEADER + struct.pack("<iI", trajectory.sec, trajectory.nanosec))
+    _put_string(head, frame)
+    _put_unsigned(head, len(trajectory.names))
+    for name in trajectory.names:
+        _put_string(head, name)
+    _put_unsigned(head, len(trajectory.after_s))
+    points = np.zeros(len(trajectory.after_s), POINT)
+    points["transforms"] = points["velocities"] = 1
+    points["transform"], points["velocity"][:, :3] = trajectory.transforms, trajectory.velocities
+    nanoseconds = np.rint(trajectory.after_s * 1e9).astype(np.int64)
+    points["sec"], points["nanosec"] = nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
+    body = points.tobytes()
+    if (len(head) - START) % 8 == 0 and body:
+        body = body[:4] + b"\0\0\0\0" + body[4:]
+    return bytes(head) + body
+
+
+def read_odometry(data: bytes) -> tuple[int, int, Array] | None:
+    """nav_msgs/Odometry: sec, nanosec and (13,) position, rotation (scalar last), linear, angular velocity."""
+    if data[:START] != HEADER:
+        return None
+    try:
+        reader = _Reader(data)
+        sec, nanosec = reader.stamp()
+        reader.string()
+        reader.string()
+        reader.align(8)
+        numbers = np.frombuffer(data, "<f8", 7 + 36 + 6, reader.at)
+    except (struct.error, UnicodeDecodeError, ValueError):
+        return None
+    return sec, nanosec, np.concatenate([numbers[:7], numbers[43:49]])
+
+
+def _put_unsigned(data: bytearray, value: int) -> None:
+    data.extend(b"\0" * (-(len(data) - START) % 4))
+    data.extend(struct.pack("<I", value))
+
+
+def _put_string(data: bytearray, text: str) -> None:
+    raw = text.encode() + b"\0"
+    _put_unsigned(data, len(raw))
+    data.extend(raw)
