@@ -162,7 +162,7 @@ def _wiring(model: ModelNumbers, vehicle: Vehicle) -> list[Finding]:
     )
     return [
         _is_so("joints as the bridge expects", commanded == joints == list(model.joints)),
-        _is_so("thrust topics under the model's name, in newtons", plain and by_force),
+        _is_so("thrust topics under the model's name", plain and by_force),
         _is_so("odometry in 3-D, in map", poses == [("3", "map")]),
         _is_so("odometry under the model's name", named),
         _is_so("cameras look forward, named by Gazebo", all(_forward(c) for c in model.cameras)),

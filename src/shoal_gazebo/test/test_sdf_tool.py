@@ -1,0 +1,80 @@
+"""Every SDF through Debian's parser, `ign sdf -k`.
+
+Debian's is SDFormat 12, which knows SDF up to 1.9; our files are 1.10 for one element, <fluid_added_mass>, and for
+nothing else. So the parser gets a copy with that element taken out and the version set to 1.9. The element itself is
+checked by `shoal gazebo check` (test_model.py), and here against the names that the SDF 1.10 specification gives.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shoal.vehicles.description import load_vehicle
+from shoal_gazebo.generate import shipped_water
+from shoal_gazebo.render import render_model
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted([*ROOT.glob("models/*/model.sdf"), *ROOT.glob("worlds/*.sdf")])
+ADDED_MASS = re.compile(r"<fluid_added_mass>.*?</fluid_added_mass>", re.DOTALL)
+needs_ign = pytest.mark.skipif(
+    shutil.which("ign") is None, reason="`ign` not found; on Debian: apt-get install ignition-tools libsdformat-dev"
+)
+
+
+def as_sdf_1_9(text: str) -> str:
+    return ADDED_MASS.sub("", text).replace('<sdf version="1.10"', '<sdf version="1.9"')
+
+
+def complaints(text: str, folder: Path) -> str:
+    """What the parser says, without its note on a missing back-trace library."""
+    path = folder / "file.sdf"
+    path.write_text(text, encoding="utf-8")
+    result = subprocess.run(["ign", "sdf", "-k", str(path)], capture_output=True, text=True, timeout=60, check=False)
+    lines = [s for s in (result.stdout + result.stderr).splitlines() if "tools-backward" not in s]
+    return "\n".join(lines).strip()
+
+
+def test_there_are_files() -> None:
+    assert [f.relative_to(ROOT).as_posix() for f in FILES] == [
+        "models/bluerov2_heavy/model.sdf",
+        "worlds/ocean.sdf",
+        "worlds/tank.sdf",
+    ]
+
+
+@needs_ign
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.parent.name + "/" + p.name)
+def test_committed_files_parse(path: Path, tmp_path: Path) -> None:
+    assert complaints(as_sdf_1_9(path.read_text(encoding="utf-8")), tmp_path) == "Valid."
+
+
+@needs_ign
+@pytest.mark.parametrize("name", ["wu2018", "ng2024", "von_benzon2022"])
+def test_rendered_vehicles_parse(name: str, tmp_path: Path) -> None:
+    vehicle = load_vehicle("bluerov2_heavy", name)
+    text = render_model(vehicle, shipped_water(), name="bluerov3", current_enu=(0.1, 0, 0))
+    assert complaints(as_sdf_1_9(text), tmp_path) == "Valid."
+
+
+@needs_ign
+def test_the_parser_does_complain(tmp_path: Path) -> None:
+    """About a joint to nowhere, a bad number, and the 1.10 file as it is."""
+    text = FILES[0].read_text(encoding="utf-8")
+    good = as_sdf_1_9(text)
+    assert "Error" in complaints(good.replace("<child>thruster1</child>", "<child>nowhere</child>"), tmp_path)
+    assert "Error" in complaints(good.replace("<mass>11.46</mass>", "<mass>eleven</mass>"), tmp_path)
+    assert "1.10" in complaints(text, tmp_path)
+
+
+def test_added_mass_is_all_that_needs_1_10() -> None:
+    text = FILES[0].read_text(encoding="utf-8")
+    (block,) = ADDED_MASS.findall(text)
+    axes = "xyzpqr"
+    assert re.findall(r"<([a-z]{2})>", block) == [a + b for i, a in enumerate(axes) for b in axes[i:]]
+    for path in FILES[1:]:
+        assert "fluid_added_mass" not in path.read_text(encoding="utf-8")
