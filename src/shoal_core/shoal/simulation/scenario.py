@@ -104,9 +104,9 @@ def ring_fleet(count: int) -> Fleet:
     )
 
 
-def build_scenario(spec: RunSpec) -> Scenario:
-    """Load the files, draw what the seed decides."""
-    fleet = resolve_fleet(spec.fleet)
+def build_scenario(spec: RunSpec, fleet: Fleet | None = None) -> Scenario:
+    """Load the files, draw what the seed decides. `fleet`: one that is no file."""
+    fleet = fleet or resolve_fleet(spec.fleet)
     condition = load_condition(spec.condition) if isinstance(spec.condition, str) else spec.condition
     path = load_path(spec.path)
     duration = float(path.duration_s if spec.duration_s is None else spec.duration_s)
