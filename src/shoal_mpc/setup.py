@@ -17,4 +17,5 @@ setup(
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,
+    entry_points={"console_scripts": ["mpc = shoal_mpc.mpc:main"]},
 )

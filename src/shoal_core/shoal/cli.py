@@ -20,7 +20,7 @@ import shoal.commands
 from shoal.console import show_warnings_as_sentences, tell_error, tell_warning
 from shoal.errors import ShoalError
 
-SISTERS = ("shoal_gazebo", "shoal_recorder", "shoal_rqt")  # packages that may bring a `commands` module
+SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_recorder", "shoal_rqt")  # packages that may bring a `commands` module
 
 
 class _Sentences(TyperGroup):
