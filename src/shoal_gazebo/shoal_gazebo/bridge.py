@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import yaml
 
 from shoal.vehicles.fleet_file import Fleet, Member
+from shoal_ros.topics import OCEAN_CURRENT, ODOMETRY, THRUST, Topic
 
 TO_ROS, TO_GAZEBO = "GZ_TO_ROS", "ROS_TO_GZ"
 SHARED = "shared"  # name of the file that is not a vehicle's
@@ -44,19 +45,24 @@ class Entry:
 
 
 def thrust_topic(vehicle: str, thruster: str) -> str:
-    """The same name on both sides, as the fleet's controllers publish it."""
-    return f"/model/{vehicle}/joint/{thruster}_joint/cmd_thrust"
+    """The same name on both sides: the fleet's controllers publish as Gazebo listens."""
+    return THRUST.of(vehicle=vehicle, thruster=thruster)
+
+
+def _message(topic: Topic) -> str:
+    package, name = topic.type.split("/")
+    return f"{package}/msg/{name}"
 
 
 def vehicle_entries(member: Member, world: str, camera: bool = True) -> list[Entry]:
     """Everything of one vehicle."""
     name = member.name
-    odometry = "nav_msgs/msg/Odometry", "gz.msgs.Odometry"
-    entries = [Entry(f"/{name}/odometry", f"/model/{name}/odometry", *odometry, TO_ROS)]
+    odometry = ODOMETRY.of(vehicle=name)
+    entries = [Entry(odometry, f"/model/{name}/odometry", _message(ODOMETRY), "gz.msgs.Odometry", TO_ROS)]
     for thruster in member.vehicle().thrusters:
         topic = thrust_topic(name, thruster.name)
         # One place in the queue: an old thrust command is worth nothing once there is a newer one.
-        entries.append(Entry(topic, topic, "std_msgs/msg/Float64", "gz.msgs.Double", TO_GAZEBO, queue=1))
+        entries.append(Entry(topic, topic, _message(THRUST), "gz.msgs.Double", TO_GAZEBO, queue=1))
     if camera:
         sensor = f"/world/{world}/model/{name}/link/base_link/sensor/camera"
         for topic, kind in (("image", "Image"), ("camera_info", "CameraInfo")):
@@ -69,7 +75,7 @@ def shared_entries() -> list[Entry]:
     """Clock and current: once, however many vehicles there are."""
     return [
         Entry(RAW_CLOCK, "/clock", "rosgraph_msgs/msg/Clock", "gz.msgs.Clock", TO_ROS),
-        Entry("/ocean_current", "/ocean_current", "geometry_msgs/msg/Vector3", "gz.msgs.Vector3d", TO_GAZEBO),
+        Entry(OCEAN_CURRENT.name, "/ocean_current", _message(OCEAN_CURRENT), "gz.msgs.Vector3d", TO_GAZEBO),
     ]
 
 

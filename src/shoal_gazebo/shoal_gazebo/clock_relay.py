@@ -6,18 +6,16 @@ unread. An executor would wake for all thousand and cost ten times as much.
 
 from __future__ import annotations
 
-import signal
 import time
-from types import FrameType
+from collections.abc import Sequence
 
-import rclpy
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from shoal_gazebo.bridge import RAW_CLOCK
+from shoal_ros.process import Stop, finish, start
 
 
 class ClockRelay(Node):
@@ -44,23 +42,15 @@ class ClockRelay(Node):
             self.output.publish(taken[0])
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Entry point."""
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    running = True
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal running
-        running = False
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    start(args)
+    stop = Stop()
     node = ClockRelay()
-    while running:
+    while not stop.asked:
         node.hand_on()
         time.sleep(node.period_s)
-    node.destroy_node()
-    rclpy.shutdown()
+    finish(node)
 
 
 if __name__ == "__main__":

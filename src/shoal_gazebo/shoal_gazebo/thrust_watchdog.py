@@ -6,24 +6,21 @@ and if this node dies the fleet swims on (the launch file starts it again).
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter
-from types import FrameType
+from collections.abc import Sequence
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64
 
 from shoal.vehicles.fleet_file import load_fleet
 from shoal_gazebo.bridge import thrust_topic
 from shoal_gazebo.thrust_watch import Moment, Thruster, ThrustWatch
+from shoal_ros.process import flush, run
 
 CHECK_PERIOD_S = 0.05
 REPORT_PERIOD_S = 1.0
@@ -95,36 +92,21 @@ class ThrustWatchdog(Node):
             )
         self.diagnostics.publish(message)
 
-    def stop_all(self) -> None:
+    def close(self) -> None:
         """Leave nothing running behind."""
-        for thruster in self.watch.pushing():
-            self.outputs[thruster].publish(Float64(data=0.0))
+        last = [self.outputs[thruster] for thruster in self.watch.pushing()]
+        for output in last:
+            output.publish(Float64(data=0.0))
+        flush(last)
 
 
 def _text(description: str) -> ParameterDescriptor:
     return ParameterDescriptor(description=description, read_only=True)
 
 
-def main() -> None:
-    """Entry point. Signals are handled here: rclpy's own handler would close the publishers before the last zeros."""
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    running = True
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal running
-        running = False
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    node = ThrustWatchdog()
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    while running:
-        executor.spin_once(timeout_sec=0.1)
-    node.stop_all()
-    time.sleep(0.1)  # let the last zeros leave
-    node.destroy_node()
-    rclpy.shutdown()
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point."""
+    run(ThrustWatchdog, args)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""A fleet in Gazebo: ros2 launch shoal_bringup gazebo.launch.py fleet:=two world:=ocean headless:=true
+
+Starts Gazebo, spawns one model per vehicle (rendered from the fleet file into `run_dir`), the bridges, the watchdog, and
+then the same controllers, guidance, display and recorder as fleet.launch.py. For Jazzy with Harmonic; docs/gazebo.md.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from launch.actions import (
+    AppendEnvironmentVariable,
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+    SetEnvironmentVariable,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchContext, LaunchDescription
+
+YES_NO = ["true", "false"]
+ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+    "fleet": ("two", "Fleet name or file.", None),
+    "world": ("ocean", "ocean, tank, or an SDF file.", None),
+    "headless": ("false", "Without Gazebo's window.", YES_NO),
+    "camera": ("true", "Bow cameras; they need a GPU to run in real time.", YES_NO),
+    "current": ("", "Water current 'east north up' in m/s; empty for the world's own.", None),
+    "path": ("", "Standard test, path name or file for guidance; empty to hold station.", None),
+    "record": ("", "Folder for the recording; empty for none.", None),
+    "gui": ("false", "Open the operator station.", YES_NO),
+    "run_dir": ("", "Where rendered models and bridge files go; empty for a new temporary folder.", None),
+    "network": ("false", "Let other machines hear this fleet.", YES_NO),
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `ros2 launch` calls."""
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+        for name, (default, text, choices) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[Any]:
+    """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
+    from shoal_gazebo.bringup import parse_current, prepare
+    from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
+
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    on = {name for name, value in given.items() if value == "true"}
+    folder = Path(given["run_dir"] or tempfile.mkdtemp(prefix="shoal_gazebo_"))
+    ready = prepare(given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]))
+    swimmers = [as_action(spec) for spec in swimming_nodes(ready, path=given["path"], record=given["record"])]
+    if "gui" in on:
+        swimmers.append(Node(package="shoal_rqt", executable="station", parameters=[{"use_sim_time": True}]))
+    return [
+        *surroundings(ready.world_file.parent.parent / "models", "network" in on),
+        gazebo(ready.world_file, "headless" in on, "camera" in on),
+        *(as_action(spec, respawn=True) for spec in gazebo_nodes(ready)),
+        *spawned_in_turn([spawner(s.arguments(ready.world.name)) for s in ready.spawns], swimmers),
+    ]
+
+
+def surroundings(models: Path, network: bool) -> list[Any]:
+    """Models by name, and nothing beyond this machine unless asked: neither ROS nor Gazebo's own transport."""
+    actions: list[Any] = [AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", str(models))]
+    if not network:
+        actions.append(SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"))
+        actions.append(SetEnvironmentVariable("GZ_IP", "127.0.0.1"))
+    return actions
+
+
+def gazebo(world: Path, headless: bool, camera: bool) -> Any:
+    """Gazebo itself, running at once (-r). When it ends, everything ends."""
+    # Cameras without a window need a context of their own (EGL); without cameras nothing is rendered at all.
+    window = ["-s", *(["--headless-rendering"] if camera else [])] if headless else []
+    launch_file = PathJoinSubstitution([FindPackageShare("ros_gz_sim"), "launch", "gz_sim.launch.py"])
+    arguments = {"gz_args": " ".join(["-r", "-v", "2", *window, str(world)]), "on_exit_shutdown": "true"}
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(launch_file), launch_arguments=arguments.items())
+
+
+def spawner(arguments: list[str]) -> Node:
+    """Puts one vehicle into the world and exits."""
+    return Node(package="ros_gz_sim", executable="create", arguments=arguments, output="screen")
+
+
+def spawned_in_turn(spawners: list[Node], then: list[Any]) -> list[Any]:
+    """One vehicle after the other; controllers last: a vehicle's first odometry is nonsense (docs/gazebo.md)."""
+    handlers = []
+    for index, action in enumerate(spawners):
+        following = then if index == len(spawners) - 1 else [spawners[index + 1]]
+        handlers.append(RegisterEventHandler(OnProcessExit(target_action=action, on_exit=_if_well(following))))
+    return [*handlers, spawners[0]]
+
+
+def _if_well(following: list[Any]) -> Any:
+    def go_on(event: Any, _context: LaunchContext) -> list[Any]:
+        if event.returncode == 0:
+            return following
+        return [LogInfo(msg=f"spawning failed with {event.returncode}"), Shutdown(reason="a vehicle was not spawned")]
+
+    return go_on
+
+
+def as_action(spec: Any, respawn: bool = False) -> Node:
+    """A node of Shoal's own list as launch_ros wants it."""
+    return Node(
+        package=spec.package,
+        executable=spec.executable,
+        name=spec.name,
+        namespace=spec.namespace,
+        parameters=[dict(spec.parameters)],
+        remappings=list(spec.remappings),
+        output="screen",
+        respawn=respawn,
+        respawn_delay=1.0,
+    )
