@@ -1,9 +1,11 @@
-"""launch/gazebo.launch.py: its own code everywhere, and with the real launch and launch_ros where they are installed."""
+"""launch/gazebo.launch.py: its own code everywhere, and with the real launch and launch_ros where they are there."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -146,7 +148,7 @@ def test_real_launch_starts_things_in_order(tmp_path: Path) -> None:
             path.chmod(0o755)
     (tmp_path / "share/ros_gz_sim/launch/gz_sim.launch.py").write_text(FAKE_GAZEBO.format(tool=str(tool)))
     environment = {**os.environ, "AMENT_PREFIX_PATH": str(tmp_path), "ROS_LOG_DIR": str(tmp_path / "ros")}
-    process = subprocess.Popen([sys.executable, "-c", RUNNER, str(FILE)], env=environment)
+    process = subprocess.Popen([sys.executable, "-c", RUNNER, str(FILE)], env=environment, start_new_session=True)
     try:
         end = time.monotonic() + 60
         while time.monotonic() < end and (not log.is_file() or log.read_text().count("mpc ") < 2):
@@ -155,11 +157,12 @@ def test_real_launch_starts_things_in_order(tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.wait(20)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its own session: what launch may have left behind, and no one else
     lines = log.read_text().splitlines()
     started = [line.split()[0] for line in lines]
     assert started.count("create") == 2 and started.count("mpc") == 2 and started.count("parameter_bridge") == 3
     assert max(i for i, s in enumerate(started) if s == "create") < started.index("mpc")
     assert "-name bluerov3" in lines[[i for i, s in enumerate(started) if s == "create"][1]]
-    assert any(
-        "use_sim_time" in Path(word).read_text() for line in lines for word in line.split() if "/launch_params" in word
-    )
+    files = [Path(word) for line in lines for word in line.split() if "/launch_params" in word]
+    assert any("use_sim_time" in path.read_text() for path in files)

@@ -20,17 +20,18 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 
 from shoal_gazebo.bridge import thrust_topic  # noqa: E402
+from shoal_ros.domain import claim_domain  # noqa: E402
 
 pytestmark = pytest.mark.ros
-DOMAIN = str(100 + os.getpid() % 100)  # tests of other processes don't hear ours
 
 
 class Listener:
     """A node of the test's own, spun by hand."""
 
     def __init__(self) -> None:
+        self.domain = claim_domain()
         self.context = rclpy.Context()
-        rclpy.init(context=self.context, domain_id=int(DOMAIN))
+        rclpy.init(context=self.context, domain_id=self.domain.number)
         self.node = rclpy.create_node("listener", context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
@@ -48,6 +49,7 @@ class Listener:
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
+        self.domain.close()
 
 
 @pytest.fixture
@@ -59,12 +61,12 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start(listener: Listener) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
 
     def run(module: str, **parameters: object) -> subprocess.Popen[bytes]:
         arguments = [text for key, value in parameters.items() for text in ("-p", f"{key}:={value}")]
-        environment = {**os.environ, "ROS_DOMAIN_ID": DOMAIN, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        environment = {**os.environ, **listener.domain.environment()}
         command = [sys.executable, "-m", f"shoal_gazebo.{module}", "--ros-args", *arguments]
         started.append(subprocess.Popen(command, env=environment, cwd=Path(__file__).parent))
         return started[-1]
