@@ -1,0 +1,252 @@
+"""The controller as a process. The test is plant, clock, neighbour and guidance: time moves when it says so."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool, String
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.guidance.formation import Formation
+from shoal.guidance.preview import Preview
+from shoal_ros import convert, topics
+from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.harness import Harness, statuses
+from shoal_ros.node_list import vehicle_node
+
+pytestmark = pytest.mark.ros
+ME, OTHER, PERIOD_S = "bluerov2", "bluerov3", 0.05
+PLACES = {ME: np.array([0.0, -1.1, 5.0]), OTHER: np.array([0.0, 1.1, 5.0])}
+
+
+class Sea:
+    """Everything around one controller."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.h = harness
+        self.clock = harness.publisher(topics.CLOCK)
+        self.odometry = {n: harness.publisher(topics.ODOMETRY, vehicle=n) for n in PLACES}
+        self.plan = harness.publisher(topics.PLAN, vehicle=OTHER)
+        self.reference, self.formation = harness.publisher(topics.REFERENCE), harness.publisher(topics.FORMATION)
+        self.stop = harness.publisher(topics.STOP)
+        self.thrust = [harness.listen(topics.THRUST, vehicle=ME, thruster=f"thruster{i}") for i in range(1, 9)]
+        self.plans = harness.listen(topics.PLAN, vehicle=ME)
+        self.told = harness.listen(topics.DIAGNOSTICS)
+        self.fov = harness.listen(topics.FOV, vehicle=ME, other=OTHER)
+        self.distance = harness.listen(topics.DISTANCE, vehicle=ME, other=OTHER)
+        self.t_s = 0.0
+        self.speaking = {"odometry", "plan", "reference", "other's odometry"}
+        self.twist: Callable[[Odometry], Odometry] = lambda o: o  # what the sensors do to odometry
+        slots = Formation(kind="point", spacing_m=2.2).assign(list(PLACES), np.array(list(PLACES.values())), [0, 0, 5])
+        self.formation.publish(String(data=formation_to_json(FormationNews(slots, ((ME, OTHER), (OTHER, ME))))))
+
+    def at_rest(self, name: str) -> Odometry:
+        heading = np.pi / 2 if name == ME else -np.pi / 2
+        q = np.array([np.cos(heading / 2), 0, 0, np.sin(heading / 2)])
+        return Odometry(self.t_s, PLACES[name].copy(), q, np.zeros(3), np.zeros(3))
+
+    def tick(self) -> None:
+        """One control period of the world, and whatever the controller answers."""
+        self.t_s = round(self.t_s + PERIOD_S, 6)
+        t = self.t_s
+        if "reference" in self.speaking and round(t / PERIOD_S) % 4 == 0:
+            times = t + np.arange(0, 4.05, 0.2)
+            still = np.zeros((len(times), 3))
+            there = Preview(times, still + np.array([0, 0, 5.0]), still, np.zeros(len(times)))
+            self.reference.publish(convert.preview_to_bytes(there, t))
+        if "plan" in self.speaking:
+            place = PLACES[OTHER][None]
+            self.plan.publish(convert.plan_to_bytes(Plan(OTHER, 1, t, np.array([t]), place, np.zeros((1, 3)))))
+        self.clock.publish(Clock(clock=convert.to_stamp(t)))
+        if "other's odometry" in self.speaking:
+            self.odometry[OTHER].publish(convert.odometry_to_message(self.at_rest(OTHER), OTHER))
+        if "odometry" in self.speaking:
+            self.say_odometry(self.twist(self.at_rest(ME)))
+        self._wait_for_answer(t if "odometry" in self.speaking else t - 2 * PERIOD_S)
+
+    def _wait_for_answer(self, since_s: float) -> None:
+        """However slow the machine is, it shall not count as slowness of the controller."""
+        end = time.monotonic() + 3.0
+        while time.monotonic() < end:
+            self.h.linger(0.004)
+            if self.plans and convert.from_stamp(self.plans[-1].header.stamp) >= since_s - 1e-6:
+                return
+
+    def say_odometry(self, odometry: Odometry) -> None:
+        self.odometry[ME].publish(convert.odometry_to_message(odometry, ME))
+
+    def run(self, until: Callable[[], object], what: str, most_s: float = 10.0) -> float:
+        """Let the world go on until that is true; the simulated seconds it took."""
+        begin = self.t_s
+        while not until():
+            assert self.t_s - begin < most_s, f"{what}: not in {most_s} s\n{self.last()}\n{self.h.output()}"
+            self.tick()
+        return self.t_s - begin
+
+    def last(self) -> Any:
+        found = statuses(self.told, f"{ME} controller")
+        return found[-1] if found else None
+
+    def says(self, words: str) -> Callable[[], bool]:
+        return lambda: (status := self.last()) is not None and words in status.message
+
+    def latest_thrust(self) -> list[float]:
+        return [heard[-1].data if heard else float("nan") for heard in self.thrust]
+
+    def is_zero(self) -> bool:
+        return all(force == 0.0 for force in self.latest_thrust())
+
+
+@pytest.fixture(scope="module")
+def sea() -> Iterator[Sea]:
+    with Harness() as harness:
+        sea = Sea(harness)
+        harness.start(vehicle_node("two", ME, lockstep=True))
+        harness.spin(lambda: sea.clock.get_subscription_count() and sea.stop.get_subscription_count(), "the controller")
+        harness.linger(0.5)
+        yield sea
+
+
+@pytest.fixture(autouse=True)
+def calm(sea: Sea) -> None:
+    """Every test begins and is left with a controller that follows: recovery without a restart."""
+    sea.speaking = {"odometry", "plan", "reference", "other's odometry"}
+    sea.twist = lambda o: o
+    sea.run(sea.says("following"), "following", most_s=30.0)
+    sea.run(lambda: not sea.is_zero(), "thrust")
+
+
+def test_answers_every_odometry_with_thrust_and_plan(sea: Sea) -> None:
+    before, plans = len(sea.thrust[7]), len(sea.plans)
+    for _ in range(40):
+        sea.tick()
+    sea.h.spin(lambda: len(sea.plans) - plans >= 38, "plans")
+    assert len(sea.thrust[7]) - before >= 38
+    plan = convert.plan_from_message(sea.plans[-1])
+    assert plan.vehicle == ME and len(plan.times_s) > 5
+    assert plan.stamp_s == pytest.approx(sea.t_s, abs=0.11)
+    np.testing.assert_allclose(plan.positions_m[0], PLACES[ME], atol=0.05)
+    assert np.abs(sea.latest_thrust()).max() < 15  # it floats in place
+
+
+def test_sight_and_distance(sea: Sea) -> None:
+    sea.run(lambda: sea.fov and sea.distance, "sight")
+    assert sea.distance[-1].data == pytest.approx(2.2, abs=1e-6)
+    assert sea.fov[-1].data == pytest.approx(0.0, abs=1e-6)
+
+
+def test_not_a_number_is_never_computed_with(sea: Sea) -> None:
+    sea.twist = lambda o: replace(o, velocity_mps=np.array([np.nan, 0, 0]))
+    took = sea.run(sea.says("odometry is not finite"), "the reason")
+    assert took <= 0.3
+    assert np.isfinite(sea.latest_thrust()).all()
+    sea.run(sea.says("zero thrust"), "zero thrust", most_s=2.0)
+    sea.run(sea.is_zero, "zeros", most_s=0.5)
+    assert sea.last().level == bytes([2])
+    sea.twist = lambda o: o
+    assert sea.run(sea.says("following"), "recovery") <= 0.5
+
+
+def test_odometry_that_stays_away_ends_in_zero_thrust(sea: Sea) -> None:
+    """0.5 s old: the last plan plays on; 1 s later: zero. Both by the clock alone."""
+    sea.speaking.discard("odometry")
+    old = sea.run(sea.says("odometry is old"), "the reason")
+    assert 0.5 <= old <= 0.8
+    zero = sea.run(sea.says("zero thrust"), "zero thrust")
+    assert zero <= 1.3
+    sea.run(sea.is_zero, "zeros", most_s=0.5)
+    sea.speaking.add("odometry")
+    assert sea.run(sea.says("following"), "recovery") <= 0.5
+
+
+def test_odometry_out_of_order_changes_nothing(sea: Sea) -> None:
+    for _ in range(20):
+        sea.tick()
+        elsewhere = replace(sea.at_rest(ME), stamp_s=sea.t_s - 0.3, position_m=np.array([50.0, 0, 5]))
+        sea.say_odometry(elsewhere)
+    sea.run(lambda: convert.plan_from_message(sea.plans[-1]).stamp_s >= sea.t_s - 0.1, "a new plan")
+    assert sea.says("following")()
+    np.testing.assert_allclose(convert.plan_from_message(sea.plans[-1]).positions_m[0], PLACES[ME], atol=0.1)
+
+
+def test_without_reference_it_holds(sea: Sea) -> None:
+    sea.speaking.discard("reference")
+    took = sea.run(sea.says("holding station: reference is old"), "holding")
+    assert took <= 1.5 + 0.5
+    assert not sea.is_zero()
+
+
+def test_silent_neighbour_is_told_and_still_avoided(sea: Sea) -> None:
+    sea.speaking.discard("plan")
+    took = sea.run(sea.says(f"{OTHER} is gone"), "gone")
+    assert 1.9 <= took <= 2.5
+    seen = len(sea.distance)
+    sea.run(lambda: len(sea.distance) > seen, "distance")
+    assert sea.distance[-1].data == pytest.approx(2.2, abs=1e-6)  # by its odometry
+    sea.speaking.add("plan")
+    assert sea.run(sea.says("following"), "back again") <= 0.5
+
+
+def test_stop_and_release(sea: Sea) -> None:
+    sea.stop.publish(Bool(data=True))
+    sea.h.spin(lambda: sea.is_zero(), "zero without any new odometry")
+    sea.run(sea.says("stopped by /fleet/stop"), "the reason")
+    for _ in range(20):
+        sea.tick()
+    assert sea.is_zero()
+    sea.stop.publish(Bool(data=False))
+    sea.run(sea.says("following"), "following")
+
+
+def test_parameters_at_run_time(sea: Sea) -> None:
+    node = f"/{ME}/mpc"
+    assert sea.h.set_parameters(node, {"weights.position_xy": 60.0, "ring.radius_m": 1.4}).successful
+    refused = sea.h.set_parameters(node, {"limits.distance_soft_m": 0.1})
+    assert not refused.successful and "distance_hard_m" in refused.reason
+    assert "out of range" in sea.h.set_parameters(node, {"weights.position_xy": -5.0}).reason
+    assert "read-only" in sea.h.set_parameters(node, {"fine_steps": 3}).reason
+    assert "read-only" in sea.h.set_parameters(node, {"gate.odometry_age_s": 3.0}).reason
+    # The optimisation itself has changed: kept further off, it plans to leave its place.
+    assert sea.h.set_parameters(node, {"limits.distance_soft_m": 3.0}).successful
+    sea.run(lambda: convert.plan_from_message(sea.plans[-1]).positions_m[-1, 1] < -1.15, "a plan further off")
+    assert sea.h.set_parameters(node, {"limits.distance_soft_m": 2.0}).successful
+
+
+def test_messages_that_make_no_sense_are_survived(sea: Sea) -> None:
+    sea.plan.publish(MultiDOFJointTrajectory(joint_names=["nonsense"]))
+    sea.reference.publish(MultiDOFJointTrajectory())
+    sea.formation.publish(String(data=json.dumps({"offsets": 3})))
+    for _ in range(10):
+        sea.tick()
+    assert sea.h.children[f"/{ME}/mpc"].running
+    assert sea.says("following")()
+
+
+def test_clock_going_back_starts_over(sea: Sea) -> None:
+    sea.t_s = 0.0
+    plans = len(sea.plans)
+    sea.run(lambda: any(convert.from_stamp(m.header.stamp) < 5.0 for m in sea.plans[plans:]), "plans of the new time")
+    sea.run(sea.says("following"), "following")
+
+
+def test_zero_thrust_is_its_last_word(sea: Sea) -> None:
+    """Last: afterwards there is no controller."""
+    child = sea.h.children[f"/{ME}/mpc"]
+    child.signal(signal.SIGTERM)
+    sea.h.spin(lambda: not child.running, "the end")
+    sea.h.linger(0.2)
+    assert child.code == 0
+    assert sea.is_zero()
