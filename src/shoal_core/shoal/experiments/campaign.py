@@ -132,9 +132,13 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Callable[[], Any]]:
                 ) from None
         elif not opened:
             cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None,
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",  # any free port: two campaigns may run side by side
+                memory_limit=None,
                 silence_logs=logging.CRITICAL,
-            )  # fmt: skip
+            )
             opened.extend([distributed.Client(cluster), cluster])
         return opened[0]
 
