@@ -46,7 +46,9 @@ class AgentSettings(BaseModel):
     places: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
     period_s: float = Field(default=0.1, gt=0, le=1.0)
     actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
-    thruster_lag_s: float = Field(default=0.0, ge=0, le=1.0, description="thrusters' time constant")
+    thruster_lag_s: float | None = Field(
+        default=None, ge=0, le=1.0, description="thrusters' time constant; None: the vehicle description's"
+    )
     thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
     backend: str = "auto"
 
@@ -82,7 +84,9 @@ class Agent:
         self._ode.inputs[4][:] = model.theta
         self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
-        self._history = ThrustHistory(len(vehicle.thrusters), settings.thruster_lag_s)
+        described_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters]))
+        self._lag_s = described_s if settings.thruster_lag_s is None else settings.thruster_lag_s
+        self._history = ThrustHistory(len(vehicle.thrusters), self._lag_s)
         self._force_N = np.zeros(len(vehicle.thrusters))
         self._station = StationKeeping(vehicle)
         self._gate = Gate(settings.gate)
@@ -113,7 +117,7 @@ class Agent:
         trouble = self._sense(t_s, odometry)
         act_s = t_s + self.settings.actuation_delay_s
         # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
-        start_s = act_s + self.settings.thruster_lag_s / self.settings.thruster_lead
+        start_s = act_s + self._lag_s / self.settings.thruster_lead
         solution, ahead = None, None
         known: list[Neighbour] = []
         if trouble is None and self._stamp_s is not None:
@@ -170,7 +174,7 @@ class Agent:
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
         self._stamp_s, self._solution = None, None
-        self._history = ThrustHistory(len(self.vehicle.thrusters), self.settings.thruster_lag_s)
+        self._history = ThrustHistory(len(self.vehicle.thrusters), self._lag_s)
         self._gate = Gate(self.settings.gate)
         self.controller.cold = True
 
@@ -286,7 +290,7 @@ class Agent:
 
     def _lead(self, wanted_N: Array) -> Array:
         """The command that brings the lagging thrusters to the wanted force sooner."""
-        if self.settings.thruster_lag_s <= 1e-6:
+        if self._lag_s <= 1e-6:
             return wanted_N
         return self._acting_N + self.settings.thruster_lead * (wanted_N - self._acting_N)
 

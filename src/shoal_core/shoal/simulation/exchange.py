@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.experiments.condition import Condition, load_condition
+from shoal.experiments.condition import Condition
 from shoal.experiments.job import Job
 from shoal.experiments.record import RunRecord
-from shoal.guidance.preview import Preview
 from shoal.simulation.run import FleetSimulator, make_controllers
 from shoal.simulation.scenario import RunSpec, Scenario, build_scenario, ring_fleet
+from shoal.simulation.still import still_path, still_preview
 from shoal.vehicles.fleet_file import Fleet
 
-Array = NDArray[np.float64]
 DEPTH_M = 8.0
 ARRIVED_M = 0.5
 SMALLEST_RADIUS_M = 5.0
@@ -47,22 +45,18 @@ def build_exchange(
     states[:, 3], states[:, 6] = np.cos((angle + np.pi) / 2), np.sin((angle + np.pi) / 2)
     times = scenario.common.times_s
     center = np.array([0.0, 0.0, DEPTH_M])
-    still = np.zeros((len(times), 3))
-    scenario.common = Preview(times, np.repeat(center[None], len(times), axis=0), still)
-    scenario.path = _Still(center, duration_s)
+    scenario.common = still_preview(center, times)
+    scenario.path = still_path(center, duration_s)
     scenario.slots = {
-        name: Preview(times, np.repeat((2 * center - ring[i])[None], len(times), axis=0), still,
-                      np.full(len(times), angle[i] + np.pi))
-        for i, name in enumerate(fleet.names)
-    }  # fmt: skip
+        name: still_preview(2 * center - ring[i], times, float(angle[i] + np.pi)) for i, name in enumerate(fleet.names)
+    }
     return scenario
 
 
 def simulate_exchange(job: Job) -> RunRecord:
     """A campaign's job: `fleet` is the number of vehicles."""
-    condition = load_condition(job.condition) if isinstance(job.condition, str) else job.condition
     scenario = build_exchange(
-        int(job.fleet), condition, job.seed, job.duration_s or 90.0, job.control_period_s or 0.05, job.controller
+        int(job.fleet), job.condition, job.seed, job.duration_s or 90.0, job.control_period_s or 0.05, job.controller
     )
     record = FleetSimulator(scenario, make_controllers(scenario)).run()
     gaps = np.linalg.norm(record.states[:, :, 0:3] - record.slots_m, axis=2)  # (T,V)
@@ -72,22 +66,3 @@ def simulate_exchange(job: Job) -> RunRecord:
     record.meta["arrived"] = arrived  # type: ignore[index]
     record.meta["arrival_s"] = float(record.times_s[last_out[-1] + 1]) if arrived and len(last_out) else None  # type: ignore[index]
     return record
-
-
-class _Still:
-    """A path that stays at one point."""
-
-    def __init__(self, point_m: Array, duration_s: float) -> None:
-        self._point, self._duration_s = point_m, duration_s
-
-    @property
-    def duration_s(self) -> float:
-        return self._duration_s
-
-    def position(self, t_s: object) -> Array:
-        return np.broadcast_to(self._point, (*np.shape(t_s), 3)).copy()  # type: ignore[arg-type]
-
-    def velocity(self, t_s: object) -> Array:
-        return np.zeros((*np.shape(t_s), 3))  # type: ignore[arg-type]
-
-    acceleration = velocity

@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 BY_SIZE = {1: "one", 2: "two", 3: "three", 5: "ring5", 10: "ring10"}
 AHEAD_S = 8.0  # reference kept beyond the end of the run, longer than any horizon
 TABLE_STEP_S = 0.1
+THRUST_LIMIT_N = 16.6  # as the shipped fleets: what gives the vehicle's stated 1.5 m/s
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def ring_fleet(count: int) -> Fleet:
             "name": f"bluerov{i + 2}",
             "start_m": (float(radius * np.cos(a)), float(radius * np.sin(a)), 5.0),
             "heading_deg": float((np.rad2deg(a) + 360) % 360 - 180),
+            "thrust_limit_N": THRUST_LIMIT_N,
         }
         for i, a in enumerate(angles)
     ]

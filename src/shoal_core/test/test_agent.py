@@ -1,0 +1,221 @@
+"""The agent never breaks down: faults in solver, odometry and news are met as the gate says, and it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from shoal.fleet.agent import Agent, AgentSettings
+from shoal.fleet.health import Mode
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.guidance.preview import Preview
+from shoal.simulation.plant import Plant
+from shoal.simulation.still import still_preview
+from shoal.vehicles.description import load_vehicle
+
+VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+PERIOD_S = 0.05
+TIMES = np.arange(0.0, 60.0, 0.1)
+HERE = still_preview(np.array([0.0, 0.0, 5.0]), TIMES, 0.0)
+
+
+def level(x: float = 0.0, y: float = 0.0, z: float = 5.0) -> np.ndarray:
+    state = np.zeros(13)
+    state[0:3], state[3] = (x, y, z), 1.0
+    return state
+
+
+class Loop:
+    """One agent and the plant, with places to put faults."""
+
+    def __init__(self, start: np.ndarray, clock: Callable[[], float] = lambda: 0.0, reference: Preview = HERE) -> None:
+        self.agent = Agent("a", VEHICLE, AgentSettings(period_s=PERIOD_S, places=1), clock=clock)
+        self.plant = Plant([VEHICLE], start[None])
+        self.reference, self.t_s = reference, 0.0
+        self.plans: dict[str, Plan] = {}
+        self.modes: list[Mode] = []
+        self.reasons: list[str] = []
+        self.thrusts: list[np.ndarray] = []
+
+    def run(self, seconds: float, odometry: Callable[[float, np.ndarray], Odometry | None] | None = None) -> Loop:
+        for _ in range(round(seconds / PERIOD_S)):
+            state = self.plant.states[0].copy()
+            measured = odometry(self.t_s, state) if odometry else Odometry.from_state(self.t_s, state)
+            command = self.agent.step(self.t_s, measured, self.plans, self.reference)
+            assert np.isfinite(command.thrust_N).all()
+            assert (np.abs(command.thrust_N) <= 16.6 + 1e-9).all()
+            assert np.isfinite(command.plan.positions_m).all()
+            self.modes.append(command.health.mode)
+            self.reasons.append(command.health.reason)
+            self.thrusts.append(command.thrust_N)
+            self.plant.step(command.thrust_N[None], PERIOD_S)
+            self.t_s += PERIOD_S
+        return self
+
+    def error_m(self) -> float:
+        return float(np.linalg.norm(self.plant.states[0, :3] - self.reference.positions_m[0]))
+
+
+class Faulty:
+    """Stands in front of the real back end and fails when told."""
+
+    def __init__(self, inner: object, fault: Callable[[], int | None]) -> None:
+        self.inner, self.fault, self.name = inner, fault, "faulty"
+
+    def iterate(self, max_iterations: int, tolerance: float) -> int:
+        status = self.fault()
+        return self.inner.iterate(max_iterations, tolerance) if status is None else status  # type: ignore[attr-defined]
+
+
+def test_goes_to_its_place_and_stays() -> None:
+    loop = Loop(level(1.0, -0.5, 4.5)).run(12.0)
+    assert loop.error_m() < 0.01
+    assert set(loop.modes) == {Mode.NMPC}
+
+
+@pytest.mark.parametrize("kind", ["raises", "nan", "status", "slow"])
+def test_solver_faults_fall_back_and_recover(kind: str) -> None:
+    clock = [0.0]
+    loop = Loop(level(0.3), clock=lambda: clock[0])
+    loop.run(3.0)
+    failing = [False]
+
+    def fault() -> int | None:
+        if not failing[0]:
+            return None
+        if kind == "raises":
+            raise RuntimeError("out of memory")
+        if kind == "nan":
+            loop.agent.controller.problem.x[:] = np.nan
+            return 0
+        if kind == "slow":
+            clock[0] += 2.0
+            return None
+        return 2
+
+    controller = loop.agent.controller
+    controller.backend = Faulty(controller.backend, fault)
+    failing[0] = True
+    before = len(loop.modes)
+    loop.run(3.0)
+    faulty = loop.modes[before:]
+    steps = round(1.0 / PERIOD_S)  # gate: the last plan for one second
+    assert set(faulty[: steps - 1]) == {Mode.SHIFTED_PLAN}
+    assert set(faulty[steps + 1 :]) == {Mode.STATION_KEEPING}
+    words = {"raises": "out of memory", "nan": "status", "status": "status 2", "slow": "2000 ms"}
+    assert words[kind] in loop.reasons[before]
+    assert loop.error_m() < 0.4  # station keeping holds it
+    failing[0] = False
+    before = len(loop.modes)
+    loop.run(2.0)
+    assert loop.modes[before] == Mode.NMPC  # at once, from a cold solve
+    loop.run(6.0)
+    assert loop.error_m() < 0.02
+
+
+def test_solver_killed_at_random_steps_stays_bounded() -> None:
+    rng = np.random.default_rng(5)
+    loop = Loop(level(0.5, 0.5))
+    controller = loop.agent.controller
+
+    def fault() -> int | None:
+        draw = rng.uniform()
+        if draw < 0.1:
+            raise ValueError("killed")
+        if draw < 0.2:
+            controller.problem.u[:] = np.nan
+            return 1
+        return 3 if draw < 0.3 else None
+
+    controller.backend = Faulty(controller.backend, fault)
+    loop.run(20.0)
+    assert Mode.SHIFTED_PLAN in loop.modes
+    assert loop.error_m() < 0.1
+
+
+def test_odometry_that_cannot_be_is_refused() -> None:
+    loop = Loop(level()).run(2.0)
+    cases = {
+        "not finite": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 1, np.nan, x)),
+        "length": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 3, 0.5, x)),
+        "10 m/s": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 7, 50.0, x)),
+        "old": lambda t, x: Odometry.from_state(t - 0.8, x),
+        "future": lambda t, x: Odometry.from_state(t + 5.0, x),
+        "no odometry": lambda t, x: None,
+    }
+    for word, source in cases.items():
+        before = len(loop.modes)
+        loop.run(0.2, source)
+        assert word in loop.reasons[before], word
+        assert loop.modes[before] == Mode.SHIFTED_PLAN
+        loop.run(1.0)
+        assert loop.modes[-1] == Mode.NMPC
+    assert loop.error_m() < 0.05
+
+
+def test_blind_ends_in_zero_thrust_and_recovers() -> None:
+    loop = Loop(level(0.2)).run(2.0)
+    loop.run(3.0, lambda t, x: None)
+    assert loop.modes[-1] == Mode.ZERO_THRUST
+    assert (loop.thrusts[-1] == 0).all()
+    loop.run(10.0)
+    assert loop.modes[-1] == Mode.NMPC
+    assert loop.error_m() < 0.02
+
+
+def test_clock_jumping_back_starts_anew() -> None:
+    loop = Loop(level(0.2)).run(5.0)
+    loop.t_s = 1.0
+    loop.run(5.0)
+    assert set(loop.modes[-90:]) == {Mode.NMPC}
+    assert loop.error_m() < 0.02
+
+
+def test_out_of_order_odometry_changes_nothing() -> None:
+    loop = Loop(level(0.2)).run(3.0)
+    state = loop.agent.estimator.state.copy()
+    old = Odometry.from_state(loop.t_s - 0.3, level(9.0))
+    loop.agent._sense(loop.t_s, old)
+    np.testing.assert_array_equal(state, loop.agent.estimator.state)
+
+
+def test_plans_of_nonsense_are_not_computed_with() -> None:
+    loop = Loop(level(0.1))
+    nan = np.full((3, 3), np.nan)
+    loop.plans = {"b": Plan("b", 1, 0.0, np.array([0.0, 1.0, 2.0]), nan, nan)}
+    loop.run(1.0)
+    assert set(loop.modes) == {Mode.NMPC}
+
+
+def test_reference_of_nonsense_is_refused() -> None:
+    bad = Preview(TIMES, np.full((len(TIMES), 3), np.nan), np.zeros((len(TIMES), 3)))
+    loop = Loop(level(), reference=bad).run(0.5)
+    assert "reference" in loop.reasons[-1]
+    assert loop.modes[-1] == Mode.STATION_KEEPING
+
+
+def test_plan_is_what_happens() -> None:
+    """The published plan is kept: two seconds later the vehicle is where it said."""
+    loop = Loop(level(1.5, 0.0, 5.0)).run(1.0)
+    command = loop.agent.step(loop.t_s, Odometry.from_state(loop.t_s, loop.plant.states[0]), {}, HERE)
+    loop.plant.step(command.thrust_N[None], PERIOD_S)
+    loop.t_s += PERIOD_S
+    loop.run(1.0)
+    said = command.plan.at(np.array([loop.t_s]))[0][0]
+    assert np.linalg.norm(said - loop.plant.states[0, :3]) < 0.05
+
+
+def test_settings_change_at_run_time() -> None:
+    """A neighbour at 2.1 m is kept at 3 m as soon as the limit says so."""
+    loop = Loop(level())
+    loop.plans = {"b": Plan("b", 1, 1e9, np.array([0.0]), np.array([[2.1, 0.0, 5.0]]), np.zeros((1, 3)))}
+    loop.run(4.0)
+    assert abs(np.linalg.norm(loop.plant.states[0, :3] - [2.1, 0, 5]) - 2.1) < 0.05
+    controller = loop.agent.settings.controller
+    limits = controller.limits.model_copy(update={"distance_soft_m": 3.0})
+    loop.agent.apply(controller.model_copy(update={"limits": limits}))
+    loop.run(8.0)
+    assert np.linalg.norm(loop.plant.states[0, :3] - [2.1, 0, 5]) > 2.9

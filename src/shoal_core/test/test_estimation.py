@@ -1,0 +1,127 @@
+"""The estimator finds current and wrench, stays consistent, and the thrust history knows what the thrusters do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.estimation.ekf import EstimatorSettings, StateEstimator
+from shoal.estimation.thrust_history import ThrustHistory
+from shoal.fleet.odometry import Odometry
+from shoal.simulation.environment import Constant
+from shoal.simulation.plant import Plant
+from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.functions import VehicleModel
+
+VEHICLE = load_vehicle("bluerov2_heavy")
+LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)
+
+
+def noisy(t_s: float, x: np.ndarray, rng: np.random.Generator) -> Odometry:
+    noise = rng.standard_normal(13) * np.repeat([0.02, 0.0, 0.01, 0.0087], [3, 4, 3, 3])
+    q = x[3:7] + 0.0044 * rng.standard_normal(4)
+    return Odometry(t_s, x[:3] + noise[:3], q / np.linalg.norm(q), x[7:10] + noise[7:10], x[10:] + noise[10:])
+
+
+def run_filter(vehicle, plant: Plant, seconds: float, thrust: np.ndarray, seed: int = 0):  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(seed)
+    estimator = StateEstimator(vehicle, EstimatorSettings())
+    estimator.reset(noisy(0.0, plant.states[0], rng))
+    errors = []
+    for k in range(round(seconds / 0.05)):
+        plant.step(thrust[None], 0.05)
+        estimator.predict(thrust, 0.05)
+        estimator.correct(noisy((k + 1) * 0.05, plant.states[0], rng))
+        errors.append(estimator.state - plant.states[0])
+    return estimator, np.array(errors)
+
+
+def still(vehicle, state: np.ndarray = LEVEL, **more) -> Plant:  # type: ignore[no-untyped-def]
+    from dataclasses import replace
+
+    ideal = replace(
+        vehicle, thrusters=tuple(replace(t, time_constant_s=0.0, dead_band_N=0.0) for t in vehicle.thrusters)
+    )
+    return Plant([ideal], state[None], **more)
+
+
+def test_estimate_is_better_than_the_measurement() -> None:
+    thrust = VehicleModel(VEHICLE).trim()
+    _, errors = run_filter(VEHICLE, still(VEHICLE), 20.0, thrust)
+    tail = errors[100:]
+    assert tail[:, :3].std() < 0.5 * 0.02
+    assert tail[:, 7:10].std() < 0.01
+    assert abs(tail[:, :3].mean()) < 0.01
+
+
+def test_disturbance_predicts_what_the_model_misses() -> None:
+    """In a current, wrench and current together give, on average, the acceleration that a model without them lacks."""
+    current, rng = np.array([0.4, -0.3, 0.0]), np.random.default_rng(0)
+    model = VehicleModel(VEHICLE)
+    thrust = model.trim()
+    plant = still(VEHICLE, current=Constant(current.tolist()))
+    estimator = StateEstimator(VEHICLE, EstimatorSettings())
+    estimator.reset(noisy(0.0, plant.states[0], rng))
+    with_estimate, without = [], []
+    for k in range(40):
+        plant.step(thrust[None], 0.05)
+        estimator.predict(thrust, 0.05)
+        estimator.correct(noisy((k + 1) * 0.05, plant.states[0], rng))
+        true = model.derivative(plant.states[0], thrust, current)[7:10]
+        args = [estimator.state, thrust, estimator.current, estimator.wrench, model.theta]
+        with_estimate.append(true - np.array(model.ode(*args)).ravel()[7:10])
+        without.append(true - model.derivative(plant.states[0], thrust)[7:10])
+    missed = np.linalg.norm(np.mean(without[10:], axis=0))
+    assert missed > 0.2  # m/s²: there is something to find
+    assert np.linalg.norm(np.mean(with_estimate[10:], axis=0)) < 0.15 * missed
+
+
+def test_wrong_weight_is_found_as_a_wrench() -> None:
+    """A model twice as heavy is off by 112.8 N of weight; the wrench takes exactly that up."""
+    thrust = VehicleModel(VEHICLE).trim()
+    estimator, _ = run_filter(VEHICLE.scaled(mass=2.0), still(VEHICLE), 15.0, thrust)
+    assert estimator.wrench[2] == pytest.approx(-VEHICLE.weight_N, abs=4.0)
+
+
+def test_covariance_stays_symmetric_and_positive() -> None:
+    estimator, _ = run_filter(VEHICLE, still(VEHICLE), 5.0, np.full(8, 1.0))
+    p = estimator.covariance
+    assert np.allclose(p, p.T)
+    assert np.linalg.eigvalsh(p).min() > 0
+
+
+def test_correction_equals_the_textbook_update() -> None:
+    """Twelve scalar updates one after the other are the joint update (independent noise)."""
+    rng = np.random.default_rng(3)
+    estimator = StateEstimator(VEHICLE, EstimatorSettings())
+    a = rng.standard_normal((21, 21))
+    p = a @ a.T + np.eye(21)
+    innovation = rng.standard_normal(12)
+    variance = estimator._measurement
+    estimator._correct.inputs[0][:], estimator._correct.inputs[2][:] = p.ravel(), innovation
+    estimator._correct.call()
+    gain = np.linalg.solve(p[:12, :12] + np.diag(variance), p[:12]).T
+    np.testing.assert_allclose(estimator._correct.outputs[1], gain @ innovation, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(estimator._correct.outputs[0].reshape(21, 21), p - gain @ p[:12], atol=1e-6)
+
+
+def test_thrust_history_matches_the_differential_equation() -> None:
+    history = ThrustHistory(1, lag_s=0.15)
+    history.command(0.1, np.array([4.0]))
+    history.command(0.33, np.array([-2.0]))
+    pieces = history.segments(0.0, 0.7, np.array([1.0]), 0.1)
+    assert sum(p[0] for p in pieces) == pytest.approx(0.7)
+    force, impulse, dt = 1.0, 0.0, 1e-5
+    for k in range(70_000):
+        command = 0.0 if k * dt < 0.1 else (4.0 if k * dt < 0.33 else -2.0)
+        force += dt * (command - force) / 0.15
+        impulse += force * dt
+    assert pieces[-1][2][0] == pytest.approx(force, abs=1e-3)
+    assert sum(p[0] * p[1][0] for p in pieces) == pytest.approx(impulse, abs=1e-3)
+
+
+def test_a_later_command_overrules_one_not_yet_in_effect() -> None:
+    history = ThrustHistory(1, lag_s=0.0)
+    history.command(0.3, np.array([5.0]))
+    history.command(0.2, np.array([1.0]))
+    assert history.segments(0.25, 0.5, np.zeros(1), 1.0)[-1][2][0] == 1.0
