@@ -52,9 +52,9 @@ ENTRIES = (
     Entry("hpipm", "nmpc-hpipm", "ours: real-time iteration, HPIPM, machine code"),
     Entry("hpipm-vm", "nmpc-hpipm-vm", "ours: the same without a compiler"),
     Entry("fatrop", "nmpc-fatrop", "same problem to convergence, fatrop"),
-    Entry("fatrop-vm", "nmpc-fatrop-vm", "the same without a compiler", 9.0, 1.0),
+    Entry("fatrop-vm", "nmpc-fatrop-vm", "the same without a compiler, exact Hessian", 9.0, 1.0),
     Entry("ipopt", "nmpc-ipopt", "same problem to convergence, IPOPT/MUMPS"),
-    Entry("ipopt-vm", "nmpc-ipopt-vm", "the same without a compiler", 9.0, 1.0),
+    Entry("ipopt-vm", "nmpc-ipopt-vm", "the same without a compiler, exact Hessian", 9.0, 1.0),
     Entry("dompc-formation", "dompc-formation", "the thesis's do-mpc controller, own places", 15.0, 1.5),
     Entry(BASELINE, "dompc", "the thesis's do-mpc controller as it was", 60.0, 4.0),
 )

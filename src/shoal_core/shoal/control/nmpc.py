@@ -145,7 +145,7 @@ class Nmpc:
             status = self._iterate(1)
         if status >= FAILED:  # no guess, or one that led nowhere
             self._guess_cold(x0)
-            status = self._iterate(COLD_ITERATIONS)
+            status = self._iterate(1 if getattr(self.backend, "converges", False) else COLD_ITERATIONS)
         report = dict(zip(REPORT, p.report, strict=True))
         finite = bool(np.isfinite(p.x).all() and np.isfinite(p.u).all())
         if not finite:

@@ -119,7 +119,8 @@ class Hpipm:
             self._solvers[key] = self._build(max_iterations, tolerance)
         solver = self._solvers[key]
         p.report[:] = 0.0
-        p.report[6] = self._fill(solver.inputs)
+        with np.errstate(invalid="ignore"):  # judged below
+            p.report[6] = self._fill(solver.inputs)
         if not all(np.isfinite(part).all() for part in (p.report[6], *solver.inputs[: UBX + 1])):
             p.report[7] = 2
             return 2  # never solve with what is not a number

@@ -1,8 +1,10 @@
 """The whole nonlinear program solved to convergence by IPOPT or fatrop: reference solutions and cold starts.
 
 Same formulation as the real-time iteration at its fixed point: the proximal term, which only damps a step, is left out.
-Slacks are variables. Gradients are exact; the Hessian is the Gauss–Newton one, because the exact one of the whole
-horizon is 18 MB of C and minutes of compilation, and takes 30 ms an evaluation without.
+Slacks are variables, gradients exact. As machine code the Hessian is the Gauss–Newton one, because the exact one of
+the dynamics is 14 MB of C and minutes of compilation; that converges in closed loop, but from a random guess amid
+violated constraints it may wander. The `-vm` back ends have the exact Hessian on CasADi's virtual machine: slow, and
+converged from every guess tried; they are the ones to trust as a reference.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from shoal.control.problem import Problem
 Array = NDArray[np.float64]
 MAX_ITERATIONS = 200
 FEASIBLE = 1e-4  # constraint violation up to which an unconverged solution is usable
+CALLED = {"never_inline": True}  # once in the code, however many stages call it
 QUIET: dict[str, Any] = {"print_time": False, "error_on_fail": False, "calc_lam_p": False}
 
 
@@ -64,7 +67,7 @@ class Program:
 
 
 @lru_cache(maxsize=8)
-def build_program(formulation: Formulation, steps_s: tuple[float, ...]) -> Program:
+def build_program(formulation: Formulation, steps_s: tuple[float, ...], exact: bool) -> Program:
     """Variables z, parameters (x₀, stages, globals, weights, trim, previous, penalties), cost, rows."""
     n, nu, rows = len(steps_s), formulation.nu, 2 * formulation.neighbours
     layout = Layout(n, nu, rows, shared_slacks=False)
@@ -77,8 +80,8 @@ def build_program(formulation: Formulation, steps_s: tuple[float, ...]) -> Progr
     u = [z[i.tolist()] for i in layout.u]
     s = [z[i.tolist()] for i in layout.s]  # of stages 1…N
     l1, l2 = (penalties[i, layout.kind_of_slack.tolist()].T for i in (0, 1))
-    step = _dynamics(formulation)
-    residual_of, rows_of, error_of, weights_of = _stage_functions(formulation)
+    step = _dynamics(formulation, exact)
+    residual_of, rows_of, error_of, weights_of = _stage_functions(formulation, exact)
     w = weights_of(g)
     scale = np.append(steps_s, steps_s[-1]) / 0.1
     cost, constraints = weights[2] / 2 * ca.sumsqr(u[0] - previous), []
@@ -97,15 +100,19 @@ def build_program(formulation: Formulation, steps_s: tuple[float, ...]) -> Progr
     return Program({"x": z, "p": p, "f": cost, "g": ca.vertcat(*constraints)}, layout)
 
 
-def _dynamics(formulation: Formulation) -> ca.Function:
+def _dynamics(formulation: Formulation, exact: bool) -> ca.Function:
     """(x, u, dt, globals) → next x."""
-    x, u, dt = ca.MX.sym("x", NX), ca.MX.sym("u", formulation.nu), ca.MX.sym("dt")
-    g = ca.MX.sym("g", sum(formulation.global_sizes.values()))
+    kind: Any = ca.SX if exact else ca.MX
+    x, u, dt = kind.sym("x", NX), kind.sym("u", formulation.nu), kind.sym("dt")
+    g = kind.sym("g", sum(formulation.global_sizes.values()))
+    if exact:
+        x_next = formulation.step(x, u, dt, split(g, formulation.global_sizes))
+        return ca.Function("dynamics", [x, u, dt, g], [x_next], CALLED)
     x_next, a, b = variational_step(formulation)(x, u, dt, g)
     return quasi_linear("dynamics", [x, u, dt, g], x_next, [a, b])
 
 
-def _stage_functions(formulation: Formulation) -> list[ca.Function]:
+def _stage_functions(formulation: Formulation, exact: bool) -> list[ca.Function]:
     """(x, stage, globals) → residuals, rows (soft, hard), terminal error; globals → weights of the residuals."""
     sizes = formulation.stage_sizes, formulation.global_sizes
     x, s, g = ca.SX.sym("x", NX), ca.SX.sym("s", sum(sizes[0].values())), ca.SX.sym("g", sum(sizes[1].values()))
@@ -114,14 +121,17 @@ def _stage_functions(formulation: Formulation) -> list[ca.Function]:
     value, gap = formulation.rows(x, *parts)
     error = formulation.error(x, parts[0])
     named = {"residual": residual, "rows": ca.vertcat(value, value + gap), "error": error}
-    functions = [quasi_linear(name, [x, s, g], y, [ca.jacobian(y, x)]) for name, y in named.items()]
+    functions = [
+        ca.Function(name, [x, s, g], [y], CALLED) if exact else quasi_linear(name, [x, s, g], y, [ca.jacobian(y, x)])
+        for name, y in named.items()
+    ]
     return [*functions, ca.Function("weights", [g], [w])]
 
 
 @lru_cache(maxsize=8)
 def load_solver(plugin: str, formulation: Formulation, steps_s: tuple[float, ...], use_compiler: bool) -> ca.Function:
     """The solver, with its functions as machine code where there is a compiler."""
-    program = build_program(formulation, steps_s)
+    program = build_program(formulation, steps_s, exact=not use_compiler)
     settings = QUIET | {"ipopt": _ipopt, "fatrop": _fatrop}[plugin](program.layout)
     solver = ca.nlpsol("solver", plugin, program.nlp, settings)
     if not use_compiler:
@@ -167,12 +177,13 @@ class Converged:
 
     name = plugin = ""
     use_compiler = True
+    converges = True  # in one iteration
 
     def __init__(self, problem: Problem) -> None:
         p = self.problem = problem
         steps = tuple(float(step) for step in p.steps_s)
         self._solver = load_solver(self.plugin, p.formulation, steps, self.use_compiler)
-        at = self.layout = build_program(p.formulation, steps).layout
+        at = self.layout = build_program(p.formulation, steps, exact=not self.use_compiler).layout
         self._lower, self._upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
         self._lower[at.s] = 0.0
         self._rows_upper = np.zeros(at.height)
@@ -250,12 +261,12 @@ class Fatrop(Converged):
 
 
 class IpoptVm(Ipopt):
-    """Without machine code."""
+    """With the exact Hessian, without machine code."""
 
     name, use_compiler = "ipopt-vm", False
 
 
 class FatropVm(Fatrop):
-    """Without machine code."""
+    """With the exact Hessian, without machine code."""
 
     name, use_compiler = "fatrop-vm", False
