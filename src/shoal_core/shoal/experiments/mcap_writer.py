@@ -9,10 +9,12 @@ vehicle `/<v>/odometry` (measured), `/<v>/plan`, `/<v>/plan_path`, `/<v>/fov/<se
 from __future__ import annotations
 
 import heapq
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,12 +50,19 @@ def write_mcap(record: RunRecord, folder: Path) -> None:
 def _write_bag(record: RunRecord, folder: Path) -> None:
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    writer.set_custom_data("run", json.dumps(_about(record)))
     connections: dict[str, Any] = {}
     with writer:
         for t_s, topic, kind, message in _in_order_of_time(record):
             if topic not in connections:
                 connections[topic] = writer.add_connection(topic, kind, typestore=msg.STORE)
             writer.write(connections[topic], msg.nanoseconds(t_s), msg.STORE.serialize_cdr(message, kind))
+
+
+def _about(record: RunRecord) -> dict[str, Any]:
+    """What the topics do not tell: so that a report of the recording is one of the run."""
+    known = ("path", "fleet", "condition", "controller", "seed", "code_version")
+    return {key: record.meta[key] for key in known if key in record.meta} | {"limits": asdict(record.limits)}
 
 
 def _in_order_of_time(record: RunRecord) -> Iterator[Item]:
