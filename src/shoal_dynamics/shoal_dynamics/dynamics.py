@@ -28,6 +28,7 @@ from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import declare
 
 HOLD_S = 0.1  # wall, between two looks whether everybody is there
+SETTLE_S = 0.5  # wall, from when all are there until the clock starts: DDS is still making acquaintances
 LOCK_POLL_S = 0.001  # wall, between two looks for answers in lock step
 WARM_UP_S = 2.0  # simulated; figures from before are not counted
 
@@ -47,7 +48,7 @@ class DynamicsNode(Node):
         self.waiting = True  # the clock stands until everybody is there
         self._silent: set[str] = set()
         self._deaf: set[str] = set()  # lock step: did not answer in time, not waited for
-        self._began = time.monotonic()
+        self._began = self._complete_since = time.monotonic()
         self._paced = (time.monotonic(), 0.0)  # wall and simulated time when the speed was last looked at
         self._speed = 1.0
         self._last: list[Odometry | None] = []
@@ -118,6 +119,10 @@ class DynamicsNode(Node):
             self._publish(self._last)
             told = f"the clock waits for {', '.join(missing)}"
             self._diagnostics.tell(0.0, Level.WARN, told, {})
+            self._complete_since = time.monotonic()
+            return
+        if time.monotonic() - self._complete_since < SETTLE_S:
+            self._publish(self._last)
             return
         if missing:
             self.get_logger().warning(f"starting without {', '.join(missing)}")

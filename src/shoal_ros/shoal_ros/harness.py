@@ -74,10 +74,10 @@ class Harness:
         for act in self.on_clock:
             act(self.t_s)
 
-    def listen(self, topic: Topic, **names: str) -> list[Any]:
-        """A list that fills with the topic's messages."""
+    def listen(self, topic: Topic, raw: bool = False, **names: str) -> list[Any]:
+        """A list that fills with the topic's messages; raw: with their bytes."""
         heard: list[Any] = []
-        wires.subscription(self.node, topic, heard.append, None, False, **names)
+        wires.subscription(self.node, topic, heard.append, None, raw, **names)
         return heard
 
     def publisher(self, topic: Topic, **names: str) -> Any:

@@ -1,0 +1,202 @@
+"""A fleet over real DDS: plant and controllers as processes; the test takes guidance's part and watches the truth."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import Vector3
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from shoal.experiments.geometry import distances_m, fov_angles_deg
+from shoal.guidance.formation import Formation
+from shoal.guidance.paths import preview
+from shoal.simulation.run import simulate
+from shoal.simulation.scenario import RunSpec, build_scenario
+from shoal_ros import convert, topics
+from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.harness import Harness, statuses
+from shoal_ros.node_list import NodeSpec, fleet_nodes
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+Array = NDArray[np.float64]
+A, B = "bluerov2", "bluerov3"
+SEES = ((0, 1), (1, 0))
+
+
+class Show:
+    """Two vehicles on the circle from the first second on, without guidance's ready rule: the simulator's run."""
+
+    def __init__(self, harness: Harness, seed: int, **options: Any) -> None:
+        self.h = harness
+        self.scenario = build_scenario(RunSpec("circle", "two", seed=seed, duration_s=60.0))
+        self.nodes = {n.full_name: n for n in fleet_nodes("two", path="circle", seed=seed, lockstep=True,
+                      guidance=False, display=False, **options)}  # fmt: skip
+        self.truth = {name: harness.listen(topics.TRUTH, raw=True, vehicle=name) for name in (A, B)}
+        self.told = harness.listen(topics.DIAGNOSTICS)
+        self._reference = harness.publisher(topics.REFERENCE)
+        self._formation = harness.publisher(topics.FORMATION)
+        self._said_s = -1.0
+        harness.follow_clock()
+        harness.on_clock.append(self._guide)
+        formation = Formation(**self.scenario.fleet.formation.model_dump(exclude_none=True))
+        slots = formation.assign([A, B], self.scenario.plant.states[:, :3], self.scenario.path.position(0.0))
+        news = FormationNews(slots, self.scenario.sight)
+        self._formation.publish(String(data=formation_to_json(news)))
+        harness.start(*self.nodes.values())
+
+    def _guide(self, t_s: float) -> None:
+        if not 0 <= t_s - self._said_s < 0.2 or t_s == 0.0:
+            self._said_s = t_s
+            ahead = preview(self.scenario.path, t_s, np.arange(0, 6.05, 0.1))
+            self._reference.publish(convert.preview_to_bytes(ahead, t_s))
+
+    def run_to(self, t_s: float) -> None:
+        self.h.spin(lambda: self.h.t_s >= t_s, f"{t_s} s", wall_s=120.0)
+
+    def says(self, who: str, words: str, since: int = 0) -> bool:
+        return any(words in status.message for status in statuses(self.told[since:], who))
+
+    def now_says(self, who: str, words: str) -> bool:
+        found = statuses(self.told, who)
+        return bool(found) and words in found[-1].message
+
+    def states(self) -> tuple[Array, Array]:
+        """Times (T,) and states (T,2,13) at which both are known."""
+        heard = [[convert.odometry_from_bytes(data) for data in self.truth[name]] for name in (A, B)]
+        by_time = [{o.stamp_s: o.state for o in each} for each in heard]
+        times = sorted(set(by_time[0]) & set(by_time[1]))
+        rows = [[table[t] for table in by_time] for t in times]
+        return np.array(times), np.array(rows)
+
+    def path_error_m(self, times_s: Array, states: Array, from_s: float, to_s: float) -> float:
+        """RMS distance of the vehicles' mean from the path."""
+        part = (times_s >= from_s - 1e-6) & (times_s <= to_s + 1e-6)
+        off = states[part][:, :, :3].mean(axis=1) - self.scenario.path.position(times_s[part])
+        return float(np.sqrt((off**2).sum(axis=1).mean()))
+
+
+def assert_safe(states: Array) -> None:
+    """Neither lost sight nor came too close, at any recorded instant."""
+    assert distances_m(states).min() > 0.75
+    assert fov_angles_deg(states, SEES).max() < 60.0
+
+
+def test_thirty_seconds_of_the_circle_as_in_the_simulator() -> None:
+    with Harness() as harness:
+        show = Show(harness, seed=3, rate=0.0, duration_s=30.0)
+        plant = harness.children["/dynamics"]
+        harness.spin(lambda: not plant.running, "the end of the run", wall_s=180.0)
+        assert plant.code == 0, harness.output()
+        times, states = show.states()
+        assert len(times) > 550 and times[-1] >= 29.9
+        assert_safe(states)
+        record = simulate(RunSpec("circle", "two", seed=3, duration_s=30.0))
+        for begin_s in (0.0, 10.0):  # with the approach, and settled
+            ours = show.path_error_m(times, states, begin_s, 30.0)
+            simulated = show.path_error_m(record.times_s, record.states, begin_s, 30.0)
+            assert ours == pytest.approx(simulated, rel=0.2), f"from {begin_s} s on"
+        for who in (A, B):
+            assert show.now_says(f"{who} controller", "following")
+
+
+def test_seventy_percent_loss_through_the_relay() -> None:
+    with Harness() as harness:
+        sent = harness.listen(topics.PLAN, raw=True, vehicle=B)
+        heard = harness.listen(topics.HEARD, raw=True, vehicle=A, other=B)
+        show = Show(harness, seed=5, rate=0.0, condition="loss_70")
+        show.run_to(15.0)
+        assert_safe(show.states()[1])
+        share = len(heard) / len(sent)
+        assert 0.2 < share < 0.4, f"{len(heard)} of {len(sent)}"
+        assert show.now_says(f"{A} controller", "following")
+        # And at run time: all of them.
+        assert not harness.set_parameters("/relay", {"loss": 1.5}).successful
+        assert harness.set_parameters("/relay", {"loss": 0.0}).successful
+        before = len(sent), len(heard)
+        show.run_to(harness.t_s + 3.0)
+        assert (len(heard) - before[1]) / (len(sent) - before[0]) > 0.9
+
+
+@pytest.fixture(scope="module")
+def show() -> Iterator[Show]:
+    with Harness() as harness:
+        yield Show(harness, seed=7, rate=2.0)
+
+
+def test_killed_controller_is_missed_avoided_and_rejoins(show: Show) -> None:
+    h = show.h
+    show.run_to(6.0)
+    since, killed_s = len(show.told), h.t_s
+    h.children[f"/{B}/mpc"].signal(signal.SIGKILL)
+    h.spin(lambda: show.says("dynamics", f"zero thrust for {B}", since), "the plant's word")
+    array = next(a for a in show.told[since:] if "zero thrust" in a.status[0].message)
+    assert convert.from_stamp(array.header.stamp) - killed_s < 1.0  # 0.5 s after the last command
+    h.spin(lambda: show.says(f"{A} controller", f"{B} is gone", since), "the neighbour's word")
+    show.run_to(h.t_s + 3.0)
+    since = len(show.told)
+    h.start(show.nodes[f"/{B}/mpc"])
+    h.spin(lambda: show.says(f"{B} controller", "following", since), "the new one")
+    h.spin(lambda: show.now_says(f"{A} controller", "following"), "the neighbour to see it")
+    h.spin(lambda: show.now_says("dynamics", "running"), "the plant")
+    back_s = h.t_s
+    show.run_to(back_s + 12.0)
+    times, states = show.states()
+    assert distances_m(states).min() > 0.75
+    assert show.path_error_m(times, states, back_s + 10.0, back_s + 12.0) < 0.2  # in formation again
+
+
+def test_a_current_is_felt_and_fought(show: Show) -> None:
+    h = show.h
+    current = h.publisher(topics.OCEAN_CURRENT)
+    h.spin(current.get_subscription_count, "the plant")
+    current.publish(Vector3(x=0.3, y=0.0, z=0.0))
+    begin_s = h.t_s
+    show.run_to(begin_s + 8.0)
+    times, states = show.states()
+    assert show.path_error_m(times, states, begin_s, begin_s + 2.0) > 0.01
+    assert show.path_error_m(times, states, begin_s + 6.0, begin_s + 8.0) < 0.1
+
+
+def test_reset_begins_anew_for_everybody(show: Show) -> None:
+    h = show.h
+    assert h.call(Trigger, "/dynamics/reset", Trigger.Request()).success
+    h.spin(lambda: h.t_s < 3.0, "the clock to go back")
+    for heard in show.truth.values():
+        heard.clear()
+    since = len(show.told)
+    show.run_to(4.0)
+    for who in (A, B):
+        assert show.says(f"{who} controller", "following", since), h.output()
+    assert_safe(show.states()[1])
+
+
+def test_nothing_is_left_behind(show: Show) -> None:
+    """All end within their time when asked, with code 0."""
+    for name, child in show.h.children.items():
+        child.signal(signal.SIGINT)
+        show.h.spin(lambda child=child: not child.running, f"the end of {name}")
+        assert child.code == 0, f"{name}\n{show.h.output()}"
+
+
+def test_bad_input_is_one_sentence_and_code_2() -> None:
+    with Harness() as harness:
+        harness.start(
+            NodeSpec("shoal_mpc", "mpc", "mpc", "/nemo", {"fleet": "two"}),
+            NodeSpec("shoal_dynamics", "dynamics", "dynamics", parameters={"rate": -1.0}),
+        )
+        mpc, dynamics = harness.children["/nemo/mpc"], harness.children["/dynamics"]
+        harness.spin(lambda: not mpc.running and not dynamics.running, "both to give up")
+        harness.linger(0.2)
+        assert mpc.code == dynamics.code == 2
+        assert any("'nemo': not in fleet" in line for line in mpc.lines)
+        assert any("out of range" in line for line in dynamics.lines)
+        assert not any("Traceback" in line for line in mpc.lines + dynamics.lines)
