@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from shoal.benchmarks.result import Result, Row
 from shoal.codegen import compiler
 from shoal.experiments.metrics import summarise
+from shoal.experiments.provenance import code_version, machine_class
 from shoal.fleet.agent import Command
 from shoal.fleet.health import Mode
 from shoal.fleet.odometry import Odometry
@@ -45,10 +46,12 @@ class Entry:
     text: str
     full_s: float = 60.0
     quick_s: float = 10.0
+    fleet: str = "2"
 
 
 ENTRIES = (
     Entry("nmpc", "nmpc", "ours: real-time iteration, default back end"),
+    Entry("nmpc-5-vehicles", "nmpc", "the same with four neighbours", 60.0, 5.0, "5"),
     Entry("hpipm", "nmpc-hpipm", "ours: real-time iteration, HPIPM, machine code"),
     Entry("hpipm-vm", "nmpc-hpipm-vm", "ours: the same without a compiler"),
     Entry("fatrop", "nmpc-fatrop", "same problem to convergence, fatrop"),
@@ -93,7 +96,7 @@ class Loop:
 
     def __init__(self, entry: Entry, duration_s: float) -> None:
         self.entry, self.duration_s = entry, duration_s
-        spec = RunSpec("circle", "2", "ideal", 0, entry.controller, duration_s, PERIOD_S)
+        spec = RunSpec("circle", entry.fleet, "ideal", 0, entry.controller, duration_s, PERIOD_S)
         scenario = build_scenario(spec)
         started = time.perf_counter()
         controllers = make_controllers(scenario)
@@ -118,6 +121,7 @@ class Loop:
         return {
             "controller": self.entry.name,
             "text": self.entry.text,
+            "vehicles": len(self.timed),
             "duration_s": self.duration_s,
             "steps": len(wall),
             "median_ms": float(np.median(wall)),
@@ -132,6 +136,8 @@ class Loop:
             "distance_min_m": summary.distance_min_m,
             "fov_max_deg": summary.fov_max_deg,
             "failures": sum(t.failures for t in self.timed),
+            "machine": machine_class(),
+            "code_version": code_version(),
         }
 
 
@@ -169,7 +175,7 @@ def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds `faster_median` and `faster_p99`: the baseline's time over this one's."""
     base = next((row for row in rows if row["controller"] == BASELINE), None)
     if base is not None:
-        for row in rows:
+        for row in [row for row in rows if row["vehicles"] == base["vehicles"]]:
             for key in ("median", "p99"):
                 row[f"faster_{key}"] = base[f"{key}_ms"] / row[f"{key}_ms"]
     return rows

@@ -90,12 +90,12 @@ def growth(
     from shoal.console import out
 
     rows = measure(backend, quick)
-    table = Table(box=box.SIMPLE_HEAD, title="Median time of one optimisation, ms")
+    table = Table(box=box.SIMPLE_HEAD, title="Time of one optimisation, median / P99 in ms")
     for head in ("neighbours", *(f"N = {n}" for n in HORIZONS)):
         table.add_column(head, justify="right")
     for count in sorted({row["neighbours"] for row in rows}):
-        found = {row["horizon"]: row["median_ms"] for row in rows if row["neighbours"] == count}
-        table.add_row(str(count), *(f"{found[n]:.2f}" if n in found else "" for n in HORIZONS))
+        found = {row["horizon"]: row for row in rows if row["neighbours"] == count}
+        table.add_row(str(count), *(f"{found[n]['median_ms']:.2f} / {found[n]['p99_ms']:.2f}" for n in HORIZONS))
     out().print(table)
     _write(json_file, rows)
     if plot is not None:
