@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 COLOURS = ("#0b5c8a", "#d2691e", "#2e8b57", "#8a2be2", "#b8860b", "#c2185b", "#00838f", "#5d4037")
 SEES, STRAINS, LOST = "#35a163", "#e0a100", "#d5473a"
-TRAIL_S, CONE_M, CONE_EDGES, LEGEND_MAX = 25.0, 1.2, 16, 8
+TRAIL_S, CONE_M, CONE_EDGES, LEGEND_MAX, THINNEST = 25.0, 1.2, 16, 8, 0.35
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,12 @@ class Scene:
         around = np.concatenate([r.reference_m, r.states[:, :, 0:3].reshape(-1, 3)])
         around = _place(around[np.all(np.isfinite(around), axis=1)])
         low, high = around.min(axis=1) - 0.5, around.max(axis=1) + 0.5
+        thin = np.maximum(0.0, THINNEST * (high - low).max() - (high - low)) / 2  # a straight path still gets a room
+        low, high = low - thin, high + thin
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(high[2], low[2]))
         axes.set_box_aspect(high - low, zoom=1.1)
         axes.set(xlabel="y east [m]", ylabel="x north [m]", zlabel="z down [m]")
+        axes.locator_params(nbins=6)
         axes.view_init(elev=28, azim=-60)
 
     def _draw_vehicle(self, v: int) -> _Vehicle:
