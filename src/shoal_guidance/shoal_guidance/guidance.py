@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from nav_msgs.msg import Odometry as OdometryMessage
 from nav_msgs.msg import Path as PathMessage
 from numpy.typing import NDArray
 from pydantic import ValidationError
@@ -51,6 +50,7 @@ class GuidanceNode(Node):
         self._tuning = SettingsParameters(self, GuidanceSettings.of(self.fleet), fixed=FIXED, changed=self._changed)
         settings = self._tuning.value
         self._shape = settings.shape()
+        self._check_start()
         self._horizon_s = np.arange(0.0, settings.preview_s + POINT_STEP_S / 2, POINT_STEP_S)
         self._heard: dict[str, Odometry] = {}
         self._director: Director | None = None
@@ -65,13 +65,18 @@ class GuidanceNode(Node):
         self.add_on_set_parameters_callback(self._check_formation)
         self._say_mode()
 
+    def _check_start(self) -> None:
+        """A formation that cannot be is told now, not when the fleet has been heard."""
+        starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
+        share_out(self.fleet, self._shape, starts, np.mean(list(starts.values()), axis=0), 0.0, 0.0)
+
     def _open_topics(self) -> None:
         t = topics
         self._reference, self._setpoint = wires.publisher(self, t.REFERENCE), wires.publisher(self, t.SETPOINT)
         self._latched = {x.name: wires.publisher(self, x) for x in (t.FORMATION, t.MODE)}
         self._queue, self._status = wires.publisher(self, t.WAYPOINTS), wires.publisher(self, t.TEST_STATUS)
-        for name in self.fleet.names:
-            wires.subscription(self, t.ODOMETRY, partial(self._hear, name), vehicle=name)
+        group = wires.Polled()  # wanted once a tick, however often it comes
+        self._odometry = {n: wires.polled(self, t.ODOMETRY, group, raw=True, vehicle=n) for n in self.fleet.names}
         wires.subscription(self, t.CMD_VEL, self._stick)
         wires.subscription(self, t.GOAL_POSE, self._goal)
         wires.subscription(self, t.WAYPOINT, self._waypoint)
@@ -87,15 +92,18 @@ class GuidanceNode(Node):
         t_s = self._now()
         if t_s < self._last_s - CLOCK_BACK_S:
             self.get_logger().warning("the clock went back: starting over")
-            self._director, self._heard, self._first_heard_s, self._status_s = None, {}, None, -np.inf
+            self._director, self._first_heard_s, self._status_s = None, None, -np.inf
+            self._listen()
+            self._heard.clear()  # of another time
         self._last_s = t_s
+        self._listen()
         if self._director is None and not self._begin(t_s):
             return
         director = self._director
         assert director is not None
         director.advance(t_s, self._missing(t_s, director))
         preview = director.preview(t_s, self._horizon_s)
-        self._reference.publish(convert.preview_to_message(preview, t_s))
+        self._reference.publish(convert.preview_to_bytes(preview, t_s))
         assert preview.headings_rad is not None
         self._setpoint.publish(convert.to_pose_stamped(t_s, preview.positions_m[0], float(preview.headings_rad[0])))
         self._say_mode()
@@ -153,10 +161,13 @@ class GuidanceNode(Node):
 
     # -- what others say ----------------------------------------------------------------------------------------
 
-    def _hear(self, name: str, message: OdometryMessage) -> None:
-        odometry = convert.odometry_from_message(message)
-        if np.all(np.isfinite(odometry.state)):
-            self._heard[name] = odometry
+    def _listen(self) -> None:
+        """Each vehicle's newest odometry, unless it is nonsense."""
+        for name, waiting in self._odometry.items():
+            if taken := wires.take_all(waiting):
+                odometry = convert.odometry_from_bytes(taken[-1][0])
+                if np.all(np.isfinite(odometry.state)):
+                    self._heard[name] = odometry
 
     def _stick(self, message: TwistStamped) -> None:
         move, turn = message.twist.linear, message.twist.angular

@@ -57,7 +57,7 @@ class Sea:
     def _next(self) -> None:
         self.t_s = round(self.t_s + STEP_S, 6)
         self.say()
-        self.bench.spin(0.02)
+        self.bench.linger(0.02)
 
     def go_on(self, seconds: float, follow: bool = False) -> None:
         """In lock step: the clock moves when guidance has answered the last tick."""
@@ -103,7 +103,7 @@ class Sea:
 @pytest.fixture(scope="module")
 def one() -> Iterator[Sea]:
     with bench() as b:
-        b.start("shoal_guidance", "guidance", fleet="two", use_sim_time=True)
+        b.run("shoal_guidance", "guidance", fleet="two", use_sim_time=True)
         sea = Sea(b)
         b.until(lambda: sea.odometry["bluerov3"].get_subscription_count(), "guidance")
         b.until(lambda: sea.cmd_vel.get_subscription_count() and sea.set_mode.get_subscription_count(), "guidance")
@@ -158,7 +158,7 @@ def test_a_stick_moves_the_setpoint_and_letting_go_stops_it(sea: Sea) -> None:
 
 def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
     """Two processes in a row: joystick messages move the setpoint, releasing the dead man stops it."""
-    teleop = sea.bench.start("shoal_teleop", "teleop", layout="xbox")
+    teleop = sea.bench.run("shoal_teleop", "teleop", layout="xbox")
     joy = sea.bench.talk(topics.JOY)
 
     def pad(held: int) -> None:
@@ -189,7 +189,7 @@ def test_waypoints_come_from_a_pose_topic_and_keep_the_depth(sea: Sea) -> None:
     path = Path(poses=[goal(1.0, 1.0, -5.0), goal(0.0, 0.0, -5.0)])
     sea.bench.talk(topics.SET_WAYPOINTS).publish(path)
     sea.bench.until(lambda: len(sea.queues[-1].poses) == 2, "a new queue", sea._next)
-    assert sea.bench.call("/guidance/clear").success
+    assert sea.bench.trigger("/guidance/clear").success
     sea.bench.until(lambda: not sea.queues[-1].poses, "an empty queue", sea._next)
 
 
@@ -205,15 +205,15 @@ def test_exactly_one_owner(sea: Sea) -> None:
     sea.set_mode.publish(String(data="autopilot"))  # unknown: said in the log, nothing else
     sea.go_on(0.5)
     assert sea.mode() == "waypoints"
-    assert sea.bench.call("/guidance/stop").success
+    assert sea.bench.trigger("/guidance/stop").success
     sea.bench.until(lambda: sea.mode() == "hold", "hold", sea._next)
 
 
 def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     b = sea.bench
-    assert b.set_parameters("/guidance", test="line,circle", repeat=1, test_duration_s=3.0) == []
+    assert not b.refusal("/guidance", test="line,circle", repeat=1, test_duration_s=3.0)
     sea.states["bluerov2"][3:7] = convert.from_yaw(np.radians(90 + 20))  # looks 20° past its partner
-    assert b.call("/guidance/start_test").success
+    assert b.trigger("/guidance/start_test").success
     sea.go_on(7.0)
     status = sea.test_status()
     assert (status["state"], status["test"], status["countdown_s"]) == ("waiting", "line", None)
@@ -240,17 +240,16 @@ def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
 
 def test_the_formation_changes_at_run_time_and_nonsense_is_refused(sea: Sea) -> None:
     b, before = sea.bench, len(sea.formations)
-    assert b.set_parameters("/guidance", formation_kind="ring", formation_radius_m=3.0) == []
+    assert not b.refusal("/guidance", formation_kind="ring", formation_radius_m=3.0)
     b.until(lambda: len(sea.formations) > before, "a new formation", sea._next)
     assert formation_from_json(sea.formations[-1].data).slots.radius_m == 3.0
-    (reason,) = b.set_parameters("/guidance", formation_radius_m=0.5)
-    assert "apart" in reason
-    assert b.set_parameters("/guidance", test="no_such_path") and b.set_parameters("/guidance", rate_hz=5.0)
-    assert b.set_parameters("/guidance", speed_mps=0.9)  # above its limit
-    assert b.set_parameters("/guidance", formation_kind="point") == []
+    assert "apart" in b.refusal("/guidance", formation_radius_m=0.5)
+    assert "no_such_path" in b.refusal("/guidance", test="no_such_path") and b.refusal("/guidance", rate_hz=5.0)
+    assert "speed_limit_mps" in b.refusal("/guidance", speed_mps=0.9)
+    assert not b.refusal("/guidance", formation_kind="point")
 
 
 def test_ends_at_a_signal(one: Sea) -> None:
-    child = one.bench.children[0]
+    child = one.bench.children["/guidance"]
     child.end()
     assert child.code == 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import yaml
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from shoal_ros import wires
 
 DEPTH = 500  # messages that may wait while a chunk is compressed
 FOREVER_NS = 2**63 - 1
@@ -35,7 +36,7 @@ def message_class(kind: str) -> Any | None:
     """Of `nav_msgs/msg/Odometry`; None where its package is not installed."""
     package, _, name = kind.split("/")
     try:
-        return getattr(importlib.import_module(f"{package}.msg"), name)
+        return wires.message_class(f"{package}/{name}")
     except (ImportError, AttributeError):
         return None
 

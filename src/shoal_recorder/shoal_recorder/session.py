@@ -15,7 +15,7 @@ from shoal.experiments.bag_metadata import Notes
 from shoal.experiments.bag_writer import BagWriter
 from shoal_recorder.listening import fitting_qos, message_class, qos_yaml
 from shoal_recorder.times import ArrivalTimes
-from shoal_ros.wires import Polled
+from shoal_ros import wires
 
 
 class Session:
@@ -24,7 +24,7 @@ class Session:
     def __init__(self, node: Node, folder: Path, chosen: Callable[[str], bool], notes: Notes) -> None:
         self._node, self._chosen = node, chosen
         self.bag = BagWriter(folder, notes)
-        self._group = Polled()
+        self._group = wires.Polled()
         self._listening: dict[str, tuple[Any, Any]] = {}  # topic: subscription, QoS
         self._publishers: dict[str, int] = {}
         self._refused: set[str] = set()
@@ -87,9 +87,8 @@ class Session:
                 self.bag.write(topic, now_ns, now_ns, data)
             self._early.clear()
         for topic, (subscription, _) in self._listening.items():
-            with subscription.handle:
-                while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                    self._store(topic, taken[0], taken[1], now_ns)
+            for data, info in wires.take_all(subscription):
+                self._store(topic, data, info, now_ns)
 
     def _store(self, topic: str, data: bytes, info: Any, now_ns: int) -> None:
         if not now_ns:

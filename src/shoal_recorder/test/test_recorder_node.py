@@ -58,23 +58,23 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
     latched = b.node.create_publisher(String, "/latched", LATCHED)
     secret = b.node.create_publisher(String, "/secret", RELIABLE)
     latched.publish(String(data="said before"))
-    child = b.start("shoal_recorder", "recorder", folder=str(tmp_path), exclude="^/(secret|rosout)", fleet="two")
-    assert b.set_parameters("/recorder", name="../elsewhere") and not b.set_parameters("/recorder", name="first")
-    assert not b.call("/recorder/stop").success
-    began = b.call("/recorder/start")
+    child = b.run("shoal_recorder", "recorder", folder=str(tmp_path), exclude="^/(secret|rosout)", fleet="two")
+    assert b.refusal("/recorder", name="../elsewhere") and not b.refusal("/recorder", name="first")
+    assert not b.trigger("/recorder/stop").success
+    began = b.trigger("/recorder/start")
     assert began.success and Path(began.message) == tmp_path / "first"
-    assert not b.call("/recorder/start").success
+    assert not b.trigger("/recorder/start").success
     heard_by_recorder(b, numbers, sensor, latched)
     for i in range(500):
         numbers.publish(Float64(data=float(i)))
         if i % 10 == 0:
             sensor.publish(Float64(data=-float(i)))
-            b.spin(0.001)
+            b.linger(0.001)
     late = b.node.create_publisher(Float64, "/late", RELIABLE)  # a topic that did not exist when it started
     heard_by_recorder(b, late)
     late.publish(Float64(data=7.0))
     secret.publish(String(data="not for the record"))
-    ended = b.call("/recorder/stop")
+    ended = b.trigger("/recorder/stop")
     assert ended.success, ended.message
     found = read(tmp_path / "first")
     assert [m.data for _, m in found["/numbers"]] == [float(i) for i in range(500)]
@@ -93,7 +93,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
         qos["/sensor"][0].reliability.name == "BEST_EFFORT" and qos["/latched"][0].durability.name == "TRANSIENT_LOCAL"
     )
 
-    again = b.call("/recorder/start")  # the same name once more: nothing is written over
+    again = b.trigger("/recorder/start")  # the same name once more: nothing is written over
     assert Path(again.message) == tmp_path / "first_2"
     heard_by_recorder(b, numbers)
     numbers.publish(Float64(data=1.0))
@@ -106,7 +106,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
 def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
     news = b.listen(topics.DIAGNOSTICS)
     publisher = wires.publisher(b.node, topics.ODOMETRY, vehicle="bluerov2")
-    child = b.start(
+    child = b.run(
         "shoal_recorder", "recorder", folder=str(tmp_path), name="sim", autostart=True, use_sim_time=True,
         include="odometry",
     )  # fmt: skip
@@ -121,7 +121,7 @@ def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
         state = np.array([t_s, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
         publisher.publish(convert.odometry_to_message(Odometry.from_state(t_s, state), "bluerov2"))
         for _ in range(20):  # twenty rounds of ours are many of the recorder's
-            b.spin(0.01)
+            b.linger(0.01)
     child.signal(signal.SIGTERM)
     assert child.wait(20) and child.code == 0, child.lines
     logged = [(log_ns * 1e-9, m.pose.pose.position.y) for log_ns, m in read(tmp_path / "sim")["/bluerov2/odometry"]]
@@ -135,7 +135,7 @@ def test_kill_9_leaves_a_recording_that_can_be_read(b: Bench, tmp_path: Path) ->
     publisher = b.node.create_publisher(Float64, "/numbers", RELIABLE)
     news = b.listen(topics.DIAGNOSTICS)
     options = {"folder": str(tmp_path), "flush_s": 0.05, "include": "numbers"}
-    child = b.start("shoal_recorder", "recorder", name="torn", autostart=True, **options)
+    child = b.run("shoal_recorder", "recorder", name="torn", autostart=True, **options)
     heard_by_recorder(b, publisher)
     for i in range(300):
         publisher.publish(Float64(data=float(i)))
@@ -150,11 +150,10 @@ def test_kill_9_leaves_a_recording_that_can_be_read(b: Bench, tmp_path: Path) ->
     while size != file.stat().st_size:  # until flushing has come to rest
         size = file.stat().st_size
         for _ in range(30):
-            b.spin(0.01)
-    child.may_die = True  # type: ignore[attr-defined]
+            b.linger(0.01)
     child.signal(signal.SIGKILL)
     assert child.wait(20) and is_left_behind(tmp_path / "torn")
-    fresh = b.start("shoal_recorder", "recorder", **options)  # the next one that starts finishes it
+    fresh = b.run("shoal_recorder", "recorder", **options)  # the next one that starts finishes it
     b.until(lambda: any("was left behind, finished with 300 messages" in line for line in fresh.lines), "the repair")
     fresh.end()
     assert [m.data for _, m in read(tmp_path / "torn")["/numbers"]] == [float(i) for i in range(300)]

@@ -27,7 +27,7 @@ def b() -> Iterator[Bench]:
 
 
 def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
-    child = b.start("shoal_teleop", "teleop", layout="xbox")
+    child = b.run("shoal_teleop", "teleop", layout="xbox")
     heard, modes, joy = b.listen(topics.CMD_VEL), b.listen(topics.SET_MODE), b.talk(topics.JOY)
 
     def pad(north: float, held: bool, hold: bool = False) -> None:
@@ -40,17 +40,17 @@ def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
     said = len(heard)
     for _ in range(10):
         pad(1.0, False)
-        b.spin(0.02)
+        b.linger(0.02)
     assert len(heard) == said  # zero once, then silence
 
     b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
     b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the pad fell silent")  # nothing is published here
     said = len(heard)
-    b.spin(0.2)
+    b.linger(0.2)
     assert len(heard) == said
 
     b.until(lambda: [m.data for m in modes] == ["hold"], "mode hold", lambda: pad(0.0, False, hold=True))
-    assert b.set_parameters("/teleop", layout="no_such_pad") and not b.set_parameters("/teleop", layout="playstation")
+    assert b.refusal("/teleop", layout="no_such_pad") and not b.refusal("/teleop", layout="playstation")
     b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
     child.end()
     b.until(lambda: heard[-1].twist.linear.y == 0.0, "a last zero")
@@ -58,7 +58,7 @@ def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
 
 
 def test_joystick_driver_waits_for_a_pad(b: Bench) -> None:
-    child = b.start("shoal_teleop", "joystick")
+    child = b.run("shoal_teleop", "joystick")
     b.until(lambda: any("waiting" in line or "pad:" in line for line in child.lines), "the driver's first word")
     child.end()
     assert child.code == 0
@@ -68,7 +68,9 @@ def test_keyboard_in_a_terminal(b: Bench) -> None:
     ours, theirs = pty.openpty()
     command = NodeSpec("shoal_teleop", "keyboard", "keyboard").command()
     heard = b.listen(topics.CMD_VEL)
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **b.environment})
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **b.domain.environment()}
+    )
     try:
         b.until(lambda: b.node.count_publishers(topics.CMD_VEL.name) > 0, "the keyboard")
         b.until(
