@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 
 from shoal.benchmarks.result import Result, Row
 from shoal.codegen import compiler
+from shoal.control.rotations import rotate
+from shoal.control.settings import ControllerSettings
+from shoal.experiments.geometry import fov_angles_deg
 from shoal.experiments.metrics import summarise
 from shoal.experiments.provenance import code_version, machine_class
+from shoal.experiments.record import RunRecord
 from shoal.fleet.agent import Command
 from shoal.fleet.health import Mode
 from shoal.fleet.odometry import Odometry
@@ -30,11 +34,13 @@ from shoal.fleet.plan import Plan
 from shoal.guidance.preview import Preview
 from shoal.simulation.run import Controller, FleetSimulator, make_controllers
 from shoal.simulation.scenario import RunSpec, build_scenario
+from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
 PERIOD_S = 0.1
 TURN_S = 3.0  # of simulated time before the next controller has its turn
-BASELINE = "dompc"
+BASELINE, CONVERGED, VEHICLES = "dompc", "ipopt", 2
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,8 @@ class Loop:
 
     def row(self) -> dict[str, Any]:
         """The figures of the finished loop."""
-        summary = summarise(self._simulator.record())
+        record = self._simulator.record()
+        summary = summarise(record)
         wall = np.concatenate([t.wall_ms for t in self.timed])
         cpu = np.concatenate([t.cpu_ms for t in self.timed])
         return {
@@ -136,9 +143,24 @@ class Loop:
             "distance_min_m": summary.distance_min_m,
             "fov_max_deg": summary.fov_max_deg,
             "failures": sum(t.failures for t in self.timed),
+            "cost": realised_cost(record),
             "machine": machine_class(),
             "code_version": code_version(),
         }
+
+
+def realised_cost(record: RunRecord) -> list[float]:
+    """What the motion cost by the optimisation's own weights, summed up to each instant: the same yardstick for all."""
+    w, states = ControllerSettings().weights, record.states
+    trim = VehicleModel(load_vehicle("bluerov2_heavy", "wu2018")).trim()
+    error = (states[..., 0:3] - record.slots_m) ** 2 @ np.array([w.position_xy, w.position_xy, w.position_z])
+    speed = np.array([rotate(states[:, i, 3:7], states[:, i, 7:10]) for i in range(states.shape[1])]).transpose(1, 0, 2)
+    motion = w.velocity * ((speed - record.reference_velocity_mps[:, None]) ** 2).sum(-1)
+    turning = w.rate * (states[..., 10:13] ** 2).sum(-1)
+    effort = w.thrust * ((record.thrust_N - trim) ** 2).sum(-1)
+    sight = w.attitude * np.sin(np.deg2rad(fov_angles_deg(states, record.must_see)) / 2) ** 2
+    total = (error + motion + turning + effort).sum(-1) + sight.sum(-1)
+    return [float(c) for c in np.cumsum(total)]
 
 
 def measure(
@@ -172,13 +194,20 @@ def _take_turns(loops: list[Loop], tell: Callable[[str], None]) -> None:
 
 
 def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds `faster_median` and `faster_p99`: the baseline's time over this one's."""
-    base = next((row for row in rows if row["controller"] == BASELINE), None)
-    if base is not None:
-        for row in [row for row in rows if row["vehicles"] == base["vehicles"]]:
+    """Adds `faster_median` and `faster_p99` (baseline's time over this one's), `cost_ratio` (cost over converged IPOPT's).
+
+    Costs are compared over the part of the loop that both ran.
+    """
+    by_name = {row["controller"]: row for row in rows}
+    base, converged = by_name.get(BASELINE), by_name.get(CONVERGED)
+    for row in [row for row in rows if row["vehicles"] == VEHICLES]:
+        if base is not None:
             for key in ("median", "p99"):
                 row[f"faster_{key}"] = base[f"{key}_ms"] / row[f"{key}_ms"]
-    return rows
+        if converged is not None:
+            shared = min(len(row["cost"]), len(converged["cost"])) - 1
+            row["cost_ratio"] = row["cost"][shared] / converged["cost"][shared]
+    return [row | {"cost": row["cost"][-1]} for row in rows]
 
 
 @contextmanager
