@@ -40,7 +40,8 @@ class DynamicsNode(Node):
         super().__init__("dynamics")
         self._declare()
         self.world = World(self._world_settings)
-        self.beat: Beat = choose_beat(1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate)
+        delayed = self.world.command_delay_s > 0
+        self.beat: Beat = choose_beat(1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate, whole=delayed)
         self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.beat.tick_s)) if self.rate > 0 else 1
         self._tick = 0
         self._stopped = False
@@ -66,7 +67,7 @@ class DynamicsNode(Node):
             control_period_s=declare(self, "control_period_s", 0.05, "s, of the controllers", low=0.01, high=1.0),
         )
         self._odometry_hz = declare(self, "odometry_rate_hz", 20.0, "Hz of simulated time", low=1.0, high=100.0)
-        self._clock_hz = declare(self, "clock_rate_hz", 50.0, "Hz of wall time, of /clock", low=1.0, high=200.0)
+        self._clock_hz = declare(self, "clock_rate_hz", 20.0, "Hz of wall time, of /clock", low=1.0, high=200.0)
         self.rate = declare(self, "rate", 1.0, "times real time; 0: as fast as it goes", low=0.0, high=100.0)
         self.lockstep = declare(self, "lockstep", False, "the clock waits for the controllers' answers")
         self._lock_s = declare(self, "lockstep_wait_s", 2.0, "s of wall time to wait for an answer", low=0.0)
@@ -102,7 +103,7 @@ class DynamicsNode(Node):
         self._commands = [Commands(count, delay, self._timeout_s) for count in counts]
         self.answers = {n: answers.Answers(c) for n, c in zip(world.names, counts, strict=True)}
         self._asked_s = 0.0
-        self._counting = False
+        self._counting, self._counted = False, (time.monotonic(), 0.0)
         self._last = world.measure()
         self._publish(self._last)
 
@@ -152,7 +153,7 @@ class DynamicsNode(Node):
         t_s = self.world.t_s
         self._hear()  # what was sent before counts for the odometry before
         if not self._counting and t_s >= WARM_UP_S:
-            self._counting = True
+            self._counting, self._counted = True, (time.monotonic(), t_s)
             for answer in self.answers.values():
                 answer.forget()
         self._last = self.world.measure()
@@ -226,7 +227,9 @@ class DynamicsNode(Node):
         """Figures for the benchmark."""
         if self._figures:
             wall_period_s = self.beat.period_s / (self.rate or 1.0)
-            answers.write(Path(self._figures), wall_period_s, self.answers, self._speed)
+            since_wall, since_s = self._counted
+            factor = (self.world.t_s - since_s) / max(time.monotonic() - since_wall, 1e-6)
+            answers.write(Path(self._figures), wall_period_s, self.answers, factor)
 
     # -- what others say ----------------------------------------------------------------------------------------
 

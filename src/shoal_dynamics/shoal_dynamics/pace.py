@@ -27,13 +27,16 @@ class Beat:
         return self.period * self.substep_s
 
 
-def choose_beat(period_s: float, substep_s: float, rate: float) -> Beat:
-    """The shortest tick that divides the period and does not come more often than `MOST_TICKS_HZ`; rate 0: no limit."""
+def choose_beat(period_s: float, substep_s: float, rate: float, whole: bool = False) -> Beat:
+    """The shortest tick that divides the period and does not come more often than `MOST_TICKS_HZ`; rate 0: no limit.
+
+    `whole`: one tick a period. That is enough, and cheapest, where commands only ever act with the next odometry.
+    """
     period = round(period_s / substep_s)
     if period < 1 or abs(period * substep_s - period_s) > 1e-9:
         raise ShoalError(f"odometry period = {period_s:.6g} s; expected a multiple of the plant's step, {substep_s} s")
     for tick in range(1, period + 1):
-        if period % tick == 0 and rate > 0 and tick * substep_s / rate >= 1.0 / MOST_TICKS_HZ - 1e-9:
+        if period % tick == 0 and rate > 0 and not whole and tick * substep_s / rate >= 1.0 / MOST_TICKS_HZ - 1e-9:
             return Beat(substep_s, tick, period)
     return Beat(substep_s, period, period)
 

@@ -20,6 +20,7 @@ def test_ticks_divide_the_period_and_are_not_too_many(period_s: float, rate: flo
 def test_real_time_ticks_with_the_plants_own_step() -> None:
     assert choose_beat(0.05, 0.01, 1.0).tick == 1
     assert choose_beat(0.05, 0.01, 0.0).tick == 5  # as fast as it goes: once a period
+    assert choose_beat(0.05, 0.01, 1.0, whole=True).tick == 5
 
 
 def test_period_must_fit() -> None:
