@@ -20,7 +20,7 @@ from shoal.errors import ShoalError
 from shoal.experiments.campaign import run_campaign
 from shoal.experiments.campaign_file import Campaign, campaign_jobs, load_campaign
 from shoal.experiments.condition import load_condition
-from shoal.experiments.job import Job
+from shoal.experiments.job import Job, fleet_hash
 from shoal.experiments.series import series_table
 from shoal.experiments.store import Store
 from shoal.experiments.worker import Task, describe, run_task
@@ -42,7 +42,7 @@ def in_this_process(campaign: Campaign, out: Path) -> Store:
     store = Store(out)
     store.create()
     for job in campaign_jobs(campaign):
-        run_task(Task(job, out, "test", campaign.first_seed, campaign.record))
+        run_task(Task(job.key(), job, out, "test", campaign.first_seed, campaign.record))
     store.compact()
     return store
 
@@ -133,6 +133,10 @@ class TestKey:
             keys.append(Job(str(written(tmp_path / folder, text)), "2", load_condition("default"), 0).key())
         assert keys[0] != keys[1]
 
+    def test_sees_into_the_fleet_behind_a_number(self) -> None:
+        assert fleet_hash("2") and fleet_hash("2") != fleet_hash("3")
+        assert fleet_hash("no_such_fleet") == ""
+
 
 class TestRows:
     def test_crash_and_failure_are_rows_with_reasons(self, tmp_path: Path) -> None:
@@ -154,6 +158,15 @@ class TestRows:
         monkeypatch.setenv("SHOAL_TEST_LOG", str(tmp_path / "log"))
         in_this_process(SMALL.model_copy(update={"runs": 5}), tmp_path / "out")
         assert len((tmp_path / "log").read_text().splitlines()) == 4  # the fifth seed of four cells
+
+    def test_rows_of_an_older_condition_stay_out_of_the_data_set(self, tmp_path: Path) -> None:
+        store = in_this_process(SMALL, tmp_path)
+        windy = {"name": "default", "link": {"loss": 0.1}}
+        changed = SMALL.model_copy(update={"conditions": (windy, "loss_70")})
+        store.write_json("campaign.json", {"keys": [job.key() for job in campaign_jobs(changed)]})
+        assert store.read_rows().num_rows == 8  # only loss_70 is as it was
+        in_this_process(changed, tmp_path)
+        assert (store.read_rows().num_rows, len(store.done())) == (16, 24)
 
     def test_the_data_set_is_sorted_as_a_reader_expects(self, tmp_path: Path) -> None:
         frame = pd.read_parquet(in_this_process(SMALL, tmp_path).folder / "runs.parquet")

@@ -38,9 +38,9 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store.create()
     store.write_json("campaign.json", {"campaign": CAMPAIGN.model_dump(mode="json"), "jobs": 16})
     for job in campaign_jobs(CAMPAIGN):
-        run_task(Task(job, folder, "0.1.0+gabc", 0))
+        run_task(Task(job.key(), job, folder, "0.1.0+gabc", 0))
         if job.seed == 2 and job.path == "circle":
-            record_task(Task(job, folder, "0.1.0+gabc", 0))
+            record_task(Task(job.key(), job, folder, "0.1.0+gabc", 0))
     write_report(folder)
     return folder
 

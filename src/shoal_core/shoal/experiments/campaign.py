@@ -52,23 +52,24 @@ def run_campaign(
     store = Store(out.resolve())
     store.create()
     with store.locked():
+        version = code_version()
+        keys = [job.key() for job in jobs]
+        store.write_json("campaign.json", _about(campaign, keys, version))
         if retry_crashed:
             store.forget(row["key"] for row in store.read_rows().to_pylist() if row["crashed"])
-        version = code_version()
-        store.write_json("campaign.json", _about(campaign, len(jobs), version))
         tasks = [
-            Task(job, store.folder, version, campaign.first_seed, campaign.record, campaign.series_step_s)
-            for job in jobs
+            Task(key, job, store.folder, version, campaign.first_seed, campaign.record, campaign.series_step_s)
+            for key, job in zip(keys, jobs, strict=True)
         ]
         done = store.done()
-        todo = [task for task in tasks if task.job.key() not in done]
+        todo = [task for task in tasks if task.key not in done]
         with _client(workers, scheduler) as connect:
             if todo:
                 _work(connect(), run_task, todo, progress, "runs", store, len(jobs) - len(todo))
             rows = store.compact().to_pylist()
             if campaign.record == "worst":
                 wanted = worst_keys(rows) - {p.name for p in store.recordings.glob("[!.]*")}
-                again = [task for task in tasks if task.job.key() in wanted]
+                again = [task for task in tasks if task.key in wanted]
                 if again:
                     _work(connect(), record_task, again, progress, "recordings of the worst runs")
     return Outcome(len(jobs), len(todo), sum(r["crashed"] for r in rows), sum(r["failed"] for r in rows))
@@ -92,7 +93,7 @@ def _work(
             task = futures[future]
             if future.status == "error":
                 _crashed(task, _reason(future.exception()), store)
-            elif store is not None and not store.has(task.job.key()):
+            elif store is not None and not store.has(task.key):
                 raise ShoalError(f"{store.folder}: a result is missing; expected a directory all workers share")
             progress(count, before + len(tasks), what)
     except BaseException:
@@ -106,8 +107,8 @@ def _crashed(task: Task, reason: str, store: Store | None) -> None:
         warnings.warn(
             f"recording of {' · '.join(task.job.cell)} seed {task.job.seed}: {reason}", ShoalWarning, stacklevel=2
         )
-    elif not store.has(task.job.key()):
-        store.put(crashed_row(task.job, reason, task.code_version), None)
+    elif not store.has(task.key):
+        store.put(crashed_row(task.job, reason, task.code_version, task.key), None)
 
 
 def _reason(error: BaseException) -> str:
@@ -149,10 +150,11 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Callable[[], Any]]:
             thing.close()
 
 
-def _about(campaign: Campaign, jobs: int, version: str) -> dict[str, object]:
+def _about(campaign: Campaign, keys: list[str], version: str) -> dict[str, object]:
     return {
         "campaign": campaign.model_dump(mode="json"),
-        "jobs": jobs,
+        "jobs": len(keys),
+        "keys": keys,
         "code_version": version,
         "machine": machine_class(),
     }

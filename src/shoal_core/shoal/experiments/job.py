@@ -45,7 +45,7 @@ class Job:
         """Equal for equal runs: names and contents of all that decides the result, never where files lie."""
         parts = {
             "path": [_stem(self.path), file_hash("paths", self.path)],
-            "fleet": [_stem(self.fleet), file_hash("fleets", self.fleet)],
+            "fleet": [_stem(self.fleet), fleet_hash(self.fleet)],
             "condition": [self.condition.name, self.condition.content_hash()],
             "seed": self.seed,
             "controller": self.controller,
@@ -101,11 +101,24 @@ def find_simulate(dotted: str) -> Callable[[Job], RunRecord]:
 
 @lru_cache(maxsize=256)
 def file_hash(kind: str, name: str) -> str:
-    """Of the file behind a name or path; empty when there is none (a standard path, a number of vehicles)."""
+    """Of the file behind a name or path; empty when there is none (a standard path)."""
     try:
         return hashlib.sha256(find_config(kind, name).read_bytes()).hexdigest()[:12]
     except ShoalError:
         return ""
+
+
+@lru_cache(maxsize=64)
+def fleet_hash(name: str) -> str:
+    """Of the fleet behind a number, name or file, and of its vehicles' files; empty when there is none."""
+    from shoal.simulation.scenario import resolve_fleet
+
+    try:
+        fleet = resolve_fleet(name)
+        types = [file_hash("vehicles", member.type) for member in fleet.vehicles]
+    except ShoalError:
+        return ""
+    return hashlib.sha256(f"{fleet.model_dump_json()}{types}".encode()).hexdigest()[:12]
 
 
 def _stem(name: str) -> str:

@@ -56,7 +56,7 @@ def make_report(folder: Path, out: Path) -> Report:
     if not (folder / "rows").is_dir():
         raise ShoalError(f"{folder}: holds no rows/; expected a directory that `shoal campaign run` wrote")
     store = Store(folder)
-    rows = _in_file_order(store.read_rows().to_pylist(), about := _about(folder))
+    rows = _in_file_order(store.read_rows().to_pylist(), about := store.about())
     if not rows:
         raise ShoalError(f"{folder}: holds no finished run yet; expected at least one")
     series = store.read_series(row["key"] for row in rows)
@@ -103,11 +103,6 @@ def _environment(autoescape: bool) -> jinja2.Environment:
 def _packed(text: str) -> str:
     """gzip + base64: a third of the size; the browser unpacks it. No time stamp, so equal input gives an equal page."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    file = folder / "campaign.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 def _in_file_order(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[dict[str, Any]]:

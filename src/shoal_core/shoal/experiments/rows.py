@@ -39,20 +39,20 @@ SORT_KEYS = [(name, "ascending") for name in ("path", "condition", "fleet", "con
 Row = dict[str, Any]
 
 
-def summary_row(job: Job, summary: Summary) -> Row:
-    """A finished run."""
-    row = _identity(job) | {n: v for n, v in summary.model_dump().items() if n in ROW_SCHEMA.names}
-    row |= _identity(job)  # the job's words, not the simulator's
+def summary_row(job: Job, summary: Summary, key: str | None = None) -> Row:
+    """A finished run. The key is the job's unless it was worked out before."""
+    row = _identity(job, key) | {n: v for n, v in summary.model_dump().items() if n in ROW_SCHEMA.names}
+    row |= _identity(job, key)  # the job's words, not the simulator's
     row |= {f"time_shift_{a}_s": v for a, v in zip("xyz", summary.time_shift_s, strict=True)}
     row |= {f"time_shift_{a}_measured": v for a, v in zip("xyz", summary.time_shift_measured, strict=True)}
     row |= {f"time_shift_peak_{a}_s": v for a, v in zip("xyz", summary.time_shift_peak_s, strict=True)}
     return row | {f"solve_ms_{k}": v for k, v in summary.solve_ms.model_dump().items()} | {"crashed": False}
 
 
-def crashed_row(job: Job, reason: str, code_version: str) -> Row:
+def crashed_row(job: Job, reason: str, code_version: str, key: str | None = None) -> Row:
     """A run that gave no record: a failure of everything, with its reason."""
     verdicts = dict.fromkeys(("crashed", "failed", "fov_failed", "distance_failed", "path_failed", "broken"), True)
-    return _identity(job) | verdicts | {"failure": reason, "code_version": code_version}
+    return _identity(job, key) | verdicts | {"failure": reason, "code_version": code_version}
 
 
 def row_table(row: Row) -> Any:
@@ -60,7 +60,7 @@ def row_table(row: Row) -> Any:
     return pa.Table.from_pylist([{name: row.get(name) for name in ROW_SCHEMA.names}], schema=ROW_SCHEMA)
 
 
-def _identity(job: Job) -> Row:
-    return {"key": job.key(), "path": job.path, "condition": job.condition.name, "fleet": job.fleet,
+def _identity(job: Job, key: str | None) -> Row:
+    return {"key": key or job.key(), "path": job.path, "condition": job.condition.name, "fleet": job.fleet,
             "controller": job.controller, "seed": job.seed,
             "condition_hash": job.condition.content_hash()}  # fmt: skip

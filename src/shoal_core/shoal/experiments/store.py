@@ -78,8 +78,13 @@ class Store:
             self._row(key).unlink(missing_ok=True)
 
     def read_rows(self) -> Any:
-        """All finished runs, sorted, with every column."""
-        tables = [_read(file, ROW_SCHEMA) for file in sorted(self.rows.glob("[!.]*.parquet"))]
+        """All finished runs that were last asked for, sorted, with every column.
+
+        A row made from an older fleet file or condition stays on the disk, but out of the data set.
+        """
+        wanted = self.about().get("keys")
+        keys = sorted(self.done() if wanted is None else self.done() & set(wanted))
+        tables = [_read(self._row(key), ROW_SCHEMA) for key in keys]
         return (pa.concat_tables(tables) if tables else ROW_SCHEMA.empty_table()).sort_by(SORT_KEYS)
 
     def read_series(self, keys: Iterable[str]) -> dict[str, Any]:
@@ -96,6 +101,11 @@ class Store:
         tables = [_read(file, SERIES_SCHEMA) for file in files if file.is_file()]
         _write(pa.concat_tables(tables) if tables else SERIES_SCHEMA.empty_table(), self.folder / "series.parquet")
         return rows
+
+    def about(self) -> dict[str, Any]:
+        """What was asked for; empty before the first campaign."""
+        file = self.folder / "campaign.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
     def write_json(self, name: str, data: object) -> None:
         """A small file, replaced in one step."""

@@ -22,8 +22,9 @@ _FOLDERS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[\w.+-]+[/\\])+")  # of 
 
 @dataclass(frozen=True)
 class Task:
-    """A job and where its result belongs."""
+    """A job and where its result belongs. The key is the client's: a file may change while workers start."""
 
+    key: str
     job: Job
     folder: Path
     code_version: str
@@ -37,7 +38,7 @@ def run_task(task: Task) -> str:
 
     Dask may hand out a task again when a worker dies after its commit; a run that is done is not made twice.
     """
-    store, job, key = Store(task.folder), task.job, task.job.key()
+    store, job, key = Store(task.folder), task.job, task.key
     if store.has(key):
         return key
     stamp = {"machine": machine_class(), "finished_utc": datetime.now(timezone.utc).isoformat(timespec="seconds")}
@@ -46,21 +47,20 @@ def run_task(task: Task) -> str:
         summary = summarise(record).model_copy(update={"code_version": task.code_version})
         if _keeps_recording(task, summary.failed):
             write_run(record, summary, store.recordings / key)
-        row, series = summary_row(job, summary), series_table(key, record, task.series_step_s)
+        row, series = summary_row(job, summary, key), series_table(key, record, task.series_step_s)
     except Exception as error:  # whatever it is, it belongs to this run alone
-        row, series = crashed_row(job, describe(error), task.code_version), None
+        row, series = crashed_row(job, describe(error), task.code_version, key), None
     store.put(row | stamp, series)
     return key
 
 
 def record_task(task: Task) -> str:
     """Simulate a finished run once more (same seed, same run) to keep its recording."""
-    key = task.job.key()
-    folder = Store(task.folder).recordings / key
+    folder = Store(task.folder).recordings / task.key
     if not folder.is_dir():
         record = find_simulate(task.job.simulate)(task.job)
         write_run(record, summarise(record).model_copy(update={"code_version": task.code_version}), folder)
-    return key
+    return task.key
 
 
 def describe(error: BaseException) -> str:
