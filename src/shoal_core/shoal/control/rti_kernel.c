@@ -350,6 +350,35 @@ static void advance(Stage *st, int n, double a) {
   }
 }
 
+/* The QP without its inequalities: one factorisation. Most steps of a calm run end here, exactly solved; returns 1 then. */
+static int unconstrained(Stage *st, int n, Report *rep) {
+  static __thread double e[MAXN][NXP];
+  const double zero[NXP] = {0};
+  for (int k = 0; k <= n; ++k) {
+    memcpy(st[k].Qt, st[k].Q, sizeof st[k].Qt);
+    memcpy(st[k].qt, st[k].q, sizeof st[k].qt);
+    if (k == n) continue;
+    memcpy(st[k].Rt, st[k].R, sizeof st[k].Rt);
+    memcpy(st[k].rt, st[k].r, sizeof st[k].rt);
+    memcpy(e[k], st[k].b, sizeof e[k]);
+  }
+  factorise(st, n);
+  solve(st, n, e, zero);
+  for (int k = 0; k <= n; ++k) {
+    const Stage *s = st + k;
+    for (int i = 0; k < n && i < NU; ++i)
+      if (!(s->du[i] >= s->lo[i] && s->du[i] <= s->hi[i])) return 0; /* also when not a number */
+    for (int i = 0; k > 0 && i < NROW; ++i)
+      if (!(row_value(s, i, s->dx) >= 0)) return 0;
+  }
+  for (int k = 0; k <= n; ++k) {
+    memcpy(st[k].x, st[k].dx, sizeof st[k].x);
+    if (k < n) memcpy(st[k].u, st[k].du, sizeof st[k].u);
+  }
+  rep->iterations = rep->mu = rep->residual = 0;
+  return 1;
+}
+
 /* Mehrotra's predictor-corrector; returns 0 when the tolerance is met, 1 at the iteration limit, 2 when not finite. */
 static int interior_point(Stage *st, int n, const Penalty *pen, int max_iter, double tol, Report *rep) {
   static __thread double e[MAXN][NXP];
@@ -497,7 +526,7 @@ int rti_step(int n, double *x, double *u, const double *dt, const double *sp, co
       s->hi[i] = (k ? hi[i] : fmin(hi[i], fmax(lo[i] + 1e-3, prev[i] + rate[i]))) - ui;
     }
   }
-  int status = interior_point(st, n, pen, max_iter, tol, rep);
+  int status = unconstrained(st, n, rep) ? 0 : interior_point(st, n, pen, max_iter, tol, rep);
   double a = 1.0;
   rep->slack_soft = rep->slack_hard = 0;
   for (int k = 1; k <= n && status < 2; ++k) {
