@@ -1,6 +1,6 @@
 """The optimal control problem, stage by stage, as symbolic functions that every back end shares.
 
-Cost per stage: ½ Σ w r² over the residuals below (spec section 3; weights are twice the printed K, as K e² = ½ (2K) e²).
+Cost per stage: ½ Σ w r² over the residuals below (spec section 3; weights are twice its K, as K e² = ½ (2K) e²).
 Rows per stage and neighbour: distance and cosine of the sight angle, each against a soft and a hard bound.
 Weights, limits, model coefficients, references and neighbours are parameters: one compiled solver serves them all.
 """
@@ -158,9 +158,7 @@ class Formulation:
 def error_quaternion(q_ref: SX, q: SX) -> SX:
     """q̃ = q_ref* ⊗ q."""
     eta, eps = q_ref[0], q_ref[1:4]
-    return ca.vertcat(
-        eta * q[0] + ca.dot(eps, q[1:4]), eta * q[1:4] - q[0] * eps - ca.cross(eps, q[1:4])
-    )
+    return ca.vertcat(eta * q[0] + ca.dot(eps, q[1:4]), eta * q[1:4] - q[0] * eps - ca.cross(eps, q[1:4]))
 
 
 def gauss_newton(r: SX, w: SX, x: SX) -> tuple[SX, SX]:
@@ -186,5 +184,3 @@ def offsets(sizes: dict[str, int]) -> dict[str, slice]:
         places[name] = slice(start, start + size)
         start += size
     return places
-
-

@@ -1,4 +1,4 @@
-"""The compiled real-time iteration: CasADi's generated derivatives and our structured QP solver in one shared object."""
+"""The compiled real-time iteration: CasADi's generated derivatives and our structured QP solver, one shared object."""
 
 from __future__ import annotations
 

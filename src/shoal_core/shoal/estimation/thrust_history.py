@@ -29,7 +29,9 @@ class ThrustHistory:
         while len(self._commands) > 1 and self._commands[1][0] <= t_s:
             self._commands.popleft()
 
-    def segments(self, start_s: float, end_s: float, force_N: Array, longest_s: float) -> list[tuple[float, Array, Array]]:
+    def segments(
+        self, start_s: float, end_s: float, force_N: Array, longest_s: float
+    ) -> list[tuple[float, Array, Array]]:
         """(duration, mean force, force at its end) for pieces of [start, end] without a command change inside."""
         edges = [t for t, _ in self._commands if start_s < t < end_s]
         pieces = []

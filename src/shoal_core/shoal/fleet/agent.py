@@ -1,4 +1,4 @@
-"""One vehicle's mind: estimate → reference → optimise → command and plan. The simulator and the ROS node both run it."""
+"""One vehicle's mind: estimate → reference → optimise → command and plan. Simulator and ROS node run the same one."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ class Agent:
             return None
         if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
             return None
-        for duration, mean, end in self._history.segments(self._stamp_s, odometry.stamp_s, self._force_N, LONGEST_STEP_S):
+        span = (self._stamp_s, odometry.stamp_s)
+        for duration, mean, end in self._history.segments(*span, self._force_N, LONGEST_STEP_S):
             self.estimator.predict(mean, duration)
             self._force_N = end
         self.estimator.correct(odometry)
@@ -183,8 +184,8 @@ class Agent:
         assert self._stamp_s is not None
         state, force = self.estimator.state, self._force_N
         for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
-            for duration, mean, force in self._history.segments(begin_s, end_s, force, LONGEST_STEP_S):
-                state = self.estimator.step(state, mean, duration)
+            for duration, mean, end in self._history.segments(begin_s, end_s, force, LONGEST_STEP_S):
+                state, force = self.estimator.step(state, mean, duration), end
             if end_s == act_s:
                 self._acting_N = force
         return state
@@ -238,7 +239,7 @@ class Agent:
         return None, solution
 
     def _steady_thrust(self, velocity_mps: Array, yaw_rad: float) -> Array:
-        """Thrust that keeps the wanted motion against weight, drag, current and wrench: what the input cost is about."""
+        """Thrust that keeps the wanted motion against weight, drag, current and wrench: the input cost's zero."""
         x = np.zeros(13)
         x[3], x[6] = np.cos(yaw_rad / 2), np.sin(yaw_rad / 2)
         x[7:10] = matrix(x[3:7]).T @ velocity_mps
@@ -302,7 +303,7 @@ class Agent:
             return self._solution.thrusts_N[min(k, len(self._solution.thrusts_N) - 1)]
         if mode is Mode.STATION_KEEPING:
             assert ahead is not None
-            return self._station.thrust(ahead, self.estimator.wrench)
+            return self._station.thrust(ahead, self._steady_thrust(np.zeros(3), yaw_of(ahead[3:7])))
         return np.zeros(len(self.vehicle.thrusters))
 
     def _plan(self, t_s: float, start_s: float, mode: Mode, ahead: Array | None) -> Plan:

@@ -42,7 +42,8 @@ def refuse(odometry: Odometry, t_s: float, settings: GateSettings) -> str | None
 def sound(plan: Plan) -> bool:
     """Whether a neighbour's plan can be computed with."""
     finite = np.isfinite(plan.positions_m).all() and np.isfinite(plan.velocities_mps).all()
-    return bool(finite and np.isfinite(plan.times_s).all() and len(plan.times_s) >= 1 and (np.diff(plan.times_s) > 0).all())
+    in_order = np.isfinite(plan.times_s).all() and len(plan.times_s) >= 1 and (np.diff(plan.times_s) > 0).all()
+    return bool(finite and in_order)
 
 
 class Gate:

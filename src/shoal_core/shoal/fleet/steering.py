@@ -20,7 +20,7 @@ class SideRule(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     turn_deg: float = Field(default=75.0, ge=0, le=90)
     range_m: float = Field(default=2.5, gt=0, description="beyond the soft distance, where it begins")
-    least_way_m: float = Field(default=1.0, gt=0, description="no rule for those already (almost) where they want to be")
+    least_way_m: float = Field(default=1.0, gt=0, description="no rule for those almost where they want to be")
 
 
 def detour(goal_m: Array, own_m: Array, near: Sequence[Neighbour], soft_m: float, rule: SideRule) -> Array:

@@ -1,4 +1,4 @@
-"""Antipodal exchange: vehicles on a circle, each bound for the opposite point, with nobody to see. A test of give-way."""
+"""Antipodal exchange: vehicles on a circle, each bound for the opposite point, nobody to see. A test of give-way."""
 
 from __future__ import annotations
 

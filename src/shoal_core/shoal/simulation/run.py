@@ -103,7 +103,7 @@ class FleetSimulator:
     def _tick(self, k: int, t_s: float, log: _Log) -> None:
         s = self.scenario
         states = s.plant.states
-        first = int(round(t_s / (s.common.times_s[1] - s.common.times_s[0])))
+        first = round(t_s / (s.common.times_s[1] - s.common.times_s[0]))
         windows = {n: _window(s.slots[n], max(0, first - 1)) for n in self.names}
         commands = []
         for i, name in enumerate(self.names):
