@@ -11,10 +11,11 @@ setup(
     package_data={"shoal_rqt": ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
-        (f"share/{name}", ["package.xml"]),
+        (f"share/{name}", ["package.xml", "plugin.xml"]),
     ],
     install_requires=["shoal_core", "shoal_ros"],
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
+    entry_points={"console_scripts": ["operator_station = shoal_rqt.window:main"]},
     zip_safe=False,
 )

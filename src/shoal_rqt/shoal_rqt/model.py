@@ -1,0 +1,231 @@
+"""Everything the station has heard, and how old it is. No Qt, no ROS: tests and pictures fill it as they like."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ShoalError
+from shoal.experiments.record import Limits
+from shoal.guidance.preview import Preview
+from shoal.guidance.slots import Slots
+from shoal.vehicles.fleet_file import Fleet, load_fleet
+from shoal_rqt import news as n
+from shoal_rqt.judge import TestJudge, Verdict
+from shoal_rqt.sight import Sight, angle_and_distance, judge
+from shoal_rqt.vehicle_state import Status, VehicleState
+
+Array = NDArray[np.float64]
+REPORT_S = 1.0  # of wall time that a controller's own word on a neighbour counts
+CLOCK_S = 2.0  # of wall time, then the clock is said to stand
+MOST_EVENTS = 200
+LIMITS = {  # a controller's parameter → ours
+    "limits.sight_hard_deg": "fov_hard_deg", "limits.sight_soft_deg": "fov_soft_deg",
+    "limits.distance_hard_m": "distance_hard_m", "limits.distance_soft_m": "distance_soft_m",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Event:
+    """A line for the operator."""
+
+    t_s: float | None  # ROS time
+    level: int
+    text: str
+
+
+class FleetModel:
+    """`take` news, then read. Nothing here grows without bound."""
+
+    def __init__(self, fleet: Fleet | None = None) -> None:
+        self.vehicles: dict[str, VehicleState] = {}
+        self.limits = Limits()
+        self.fleet: Fleet | None = None
+        self.t_s: float | None = None
+        self.clock_heard_s: float | None = None
+        self.mode = ""
+        self.test: Mapping[str, Any] = {}
+        self.verdicts: deque[Verdict] = deque(maxlen=50)
+        self.preview: Preview | None = None
+        self.reference_heard_s: float | None = None
+        self.slots: Slots | None = None
+        self.sight_pairs: tuple[tuple[str, str], ...] = ()
+        self.queue_m: Array = np.zeros((0, 3))
+        self.current_mps: Array | None = None
+        self.stopped = False
+        self.nodes: frozenset[str] = frozenset()
+        self.stick = False
+        self.statuses: dict[str, Status] = {}
+        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self._judge = TestJudge()
+        self._handlers: dict[type, Callable[[Any, float], None]] = {
+            n.ClockNews: self._clock, n.OdometryNews: self._odometry, n.PlanNews: self._plan,
+            n.ThrustNews: self._thrust, n.SightNews: self._sight, n.DiagnosticNews: self._diagnostic,
+            n.ReferenceNews: self._reference, n.FormationNews: self._formation, n.ModeNews: self._mode,
+            n.TestNews: self._test, n.QueueNews: self._queue, n.CurrentNews: self._current, n.StopNews: self._stop,
+            n.GraphNews: self._graph, n.FactsNews: self._facts, n.EventNews: self._event,
+        }  # fmt: skip
+        if fleet is not None:
+            self.set_fleet(fleet)
+
+    def take(self, news: n.News, wall_s: float) -> None:
+        """Something was heard."""
+        self._handlers[type(news)](news, wall_s)
+
+    def vehicle(self, name: str) -> VehicleState:
+        """Known from now on; in the fleet file's order, others behind by name."""
+        if name not in self.vehicles:
+            self.vehicles[name] = VehicleState(name)
+            own = self.fleet.names if self.fleet else ()
+            self.vehicles = {k: self.vehicles[k] for k in sorted(
+                self.vehicles, key=lambda v: (own.index(v) if v in own else len(own), len(v), v))}  # fmt: skip
+        return self.vehicles[name]
+
+    def set_fleet(self, fleet: Fleet) -> None:
+        """Limits, thrusters and who there should be."""
+        self.fleet = fleet
+        self.limits = Limits(fleet.sight.hard_deg, fleet.distance.hard_m, fleet.sight.soft_deg, fleet.distance.soft_m)
+        for member in fleet.vehicles:
+            self.vehicle(member.name).limit_N = float(np.max(member.vehicle().thrust_max_N))
+
+    # -- what follows from it -----------------------------------------------------------------------------------
+
+    def must_see(self, seer: str, seen: str) -> bool:
+        """By the formation."""
+        return (seer, seen) in self.sight_pairs
+
+    def sight(self, seer: str, seen: str, wall_s: float) -> Sight:
+        """The vehicle's own word while it is fresh, else from both odometries; unknown when one is lost."""
+        own, other = self.vehicles[seer], self.vehicles[seen]
+        angle: float | None = None
+        distance: float | None = None
+        if not own.lost(wall_s) and not other.lost(wall_s):
+            told = own.reported.get(seen)
+            if told is not None and wall_s - told[2] < REPORT_S:
+                angle, distance = told[0], told[1]
+            if (angle is None or distance is None) and own.odometry is not None and other.odometry is not None:
+                computed = angle_and_distance(own.odometry, other.odometry)
+                angle = computed[0] if angle is None else angle
+                distance = computed[1] if distance is None else distance
+        return judge(seen, self.must_see(seer, seen), angle, distance, self.limits)
+
+    def neighbours(self, seer: str, wall_s: float) -> list[Sight]:
+        """Those it must see, and those that are too close."""
+        found = [self.sight(seer, other, wall_s) for other in self.vehicles if other != seer]
+        return [s for s in found if s.must_see or s.distance_keeping or len(self.vehicles) <= 3]
+
+    def clock_stands(self, wall_s: float) -> bool:
+        """Was heard, and is not any more. Real vehicles have no such clock."""
+        return self.clock_heard_s is not None and wall_s - self.clock_heard_s > CLOCK_S
+
+    def plan_age_s(self, name: str, wall_s: float) -> float | None:
+        """Of the plan that was heard last; in wall time when the clock is not simulated or stands."""
+        vehicle = self.vehicles[name]
+        if vehicle.plan is None or vehicle.plan_heard_s is None:
+            return None
+        if self.t_s is None or self.clock_stands(wall_s) or self.clock_heard_s is None:
+            return wall_s - vehicle.plan_heard_s
+        return max(0.0, self.t_s - vehicle.plan.stamp_s)
+
+    # -- what was heard -----------------------------------------------------------------------------------------
+
+    def _clock(self, news: n.ClockNews, wall_s: float) -> None:
+        if self.t_s is not None and news.t_s < self.t_s - 1.0:
+            self._say(0, "the clock went back: a new run")
+            for vehicle in self.vehicles.values():
+                vehicle.trail.clear()
+        self.t_s, self.clock_heard_s = news.t_s, wall_s
+
+    def _odometry(self, news: n.OdometryNews, wall_s: float) -> None:
+        vehicle = self.vehicle(news.vehicle)
+        if not np.isfinite(news.odometry.state).all():
+            return  # as good as silence
+        if vehicle.lost(wall_s):
+            self._say(0, f"{vehicle.name} is heard again")
+        vehicle.odometry, vehicle.heard_s = news.odometry, wall_s
+        vehicle.trail.add(news.odometry.position_m)
+        if self.clock_heard_s is None:
+            self.t_s = news.odometry.stamp_s
+
+    def _plan(self, news: n.PlanNews, wall_s: float) -> None:
+        vehicle = self.vehicle(news.vehicle)
+        vehicle.plan, vehicle.plan_heard_s = news.plan, wall_s
+
+    def _thrust(self, news: n.ThrustNews, _: float) -> None:
+        self.vehicle(news.vehicle).thrust_N = news.thrust_N
+
+    def _sight(self, news: n.SightNews, wall_s: float) -> None:
+        self.vehicle(news.vehicle).reported[news.other] = news.angle_deg, news.distance_m, wall_s
+
+    def _diagnostic(self, news: n.DiagnosticNews, wall_s: float) -> None:
+        status = Status(news.level, news.message, news.values, wall_s)
+        before = self.statuses.get(news.name)
+        self.statuses[news.name] = status
+        if news.name.endswith("controller") and news.hardware_id:
+            self.vehicle(news.hardware_id).status = status
+        if news.level > (before.level if before else 0) or (before and before.level > news.level):
+            who = news.hardware_id if news.name.endswith("controller") else news.name.removeprefix("shoal: ")
+            self._say(news.level, f"{who}: {news.message}")
+
+    def _reference(self, news: n.ReferenceNews, wall_s: float) -> None:
+        self.preview, self.reference_heard_s = news.preview, wall_s
+
+    def _formation(self, news: n.FormationNews, _: float) -> None:
+        self.slots, self.sight_pairs = news.slots, news.sight
+
+    def _mode(self, news: n.ModeNews, _: float) -> None:
+        if news.mode != self.mode:
+            self._say(0, f"mode: {news.mode}")
+        self.mode = news.mode
+
+    def _test(self, news: n.TestNews, _: float) -> None:
+        self.test = news.status
+
+    def settle(self, wall_s: float) -> None:
+        """After a batch of news: watch over a running test."""
+        verdict = self._judge.look(self, wall_s)
+        if verdict is not None:
+            self.verdicts.append(verdict)
+            self._say(0 if verdict.passed else 2, verdict.sentence())
+
+    def _queue(self, news: n.QueueNews, _: float) -> None:
+        self.queue_m = news.positions_m
+
+    def _current(self, news: n.CurrentNews, _: float) -> None:
+        self.current_mps = news.velocity_mps
+
+    def _stop(self, news: n.StopNews, _: float) -> None:
+        if news.stopped != self.stopped:
+            self._say(
+                2 if news.stopped else 0, "STOP: zero thrust on every vehicle" if news.stopped else "stop released"
+            )
+        self.stopped = news.stopped
+
+    def _graph(self, news: n.GraphNews, _: float) -> None:
+        for name in news.vehicles:
+            self.vehicle(name)
+        for gone in sorted(self.nodes - news.nodes):
+            self._say(1, f"{gone} is gone")
+        for new in sorted(news.nodes - self.nodes) if self.nodes else ():
+            self._say(0, f"{new} is there")
+        self.nodes, self.stick = news.nodes, news.stick
+
+    def _facts(self, news: n.FactsNews, _: float) -> None:
+        name = news.values.get("fleet")
+        if isinstance(name, str) and name and self.fleet is None:
+            with contextlib.suppress(ShoalError):  # a file on another computer: the defaults will do
+                self.set_fleet(load_fleet(name))
+        known = {ours: float(news.values[theirs]) for theirs, ours in LIMITS.items() if theirs in news.values}
+        self.limits = replace(self.limits, **known)
+
+    def _event(self, news: n.EventNews, _: float) -> None:
+        self._say(news.level, news.text)
+
+    def _say(self, level: int, text: str) -> None:
+        self.events.append(Event(self.t_s, level, text))

@@ -1,0 +1,133 @@
+"""Services and parameters without waiting: each request gets exactly one answer, if only that none came."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from std_srvs.srv import Trigger
+
+from shoal_rqt.requests import Description, ParameterInfo, Reply
+
+PATIENCE_S = 8.0  # of wall time; a node that has just been started needs a few seconds to be found
+ENDLESS = 1e17  # ranges beyond it are open ends
+
+
+@dataclass
+class _Pending:
+    kind: Any
+    name: str
+    request: Any
+    answered: Callable[[Any], None]  # the response, or None
+    until_s: float
+    future: Any = None
+
+
+class Calls:
+    """In the ROS thread only: `beat` moves everything on."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._clients: dict[str, Any] = {}
+        self._pending: list[_Pending] = []
+
+    def ask(self, kind: Any, name: str, request: Any, answered: Callable[[Any], None]) -> None:
+        """`answered` gets the response, or None after a while."""
+        self._pending.append(_Pending(kind, name, request, answered, time.monotonic() + PATIENCE_S))
+        self.beat()
+
+    def beat(self) -> None:
+        """Send what can be sent, hand out what has come, give up what is overdue."""
+        for one in list(self._pending):
+            if one.future is None:
+                client = self._clients.get(one.name)
+                if client is None:
+                    client = self._clients[one.name] = self._node.create_client(one.kind, one.name)
+                if client.service_is_ready():
+                    one.future = client.call_async(one.request)
+            if one.future is not None and one.future.done():
+                self._pending.remove(one)
+                one.answered(one.future.result())
+            elif time.monotonic() > one.until_s:
+                self._pending.remove(one)
+                if one.future is not None:
+                    self._clients[one.name].remove_pending_request(one.future)
+                one.answered(None)
+
+    # -- what the station asks ----------------------------------------------------------------------------------
+
+    def trigger(self, service: str, done: Callable[[Reply], None]) -> None:
+        """std_srvs/Trigger."""
+
+        def answered(response: Any) -> None:
+            done(_silence(service) if response is None else Reply(bool(response.success), str(response.message)))
+
+        self.ask(Trigger, service, Trigger.Request(), answered)
+
+    def set_parameters(self, node: str, values: Mapping[str, Any], done: Callable[[Reply], None]) -> None:
+        """All or none."""
+        given = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+
+        def answered(response: Any) -> None:
+            if response is None:
+                done(_silence(node))
+            else:
+                done(Reply(bool(response.result.successful), str(response.result.reason)))
+
+        request = SetParametersAtomically.Request(parameters=given)
+        self.ask(SetParametersAtomically, f"{node}/set_parameters_atomically", request, answered)
+
+    def get_parameters(self, node: str, names: list[str], done: Callable[[dict[str, Any]], None]) -> None:
+        """Those that the node has; none at all when it does not answer."""
+
+        def answered(response: Any) -> None:
+            values = [] if response is None else [parameter_value_to_python(v) for v in response.values]
+            done({n: v for n, v in zip(names, values, strict=False) if v is not None})
+
+        self.ask(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), answered)
+
+    def describe(self, node: str, done: Callable[[Description], None]) -> None:
+        """List, describe, read: three questions, one answer."""
+        nothing = Description(node, (), _silence(node).text)
+
+        def listed(response: Any) -> None:
+            if response is None:
+                done(nothing)
+                return
+            names = sorted(response.result.names)
+            request = DescribeParameters.Request(names=names)
+            self.ask(DescribeParameters, f"{node}/describe_parameters", request, lambda r: described(names, r))
+
+        def described(names: list[str], response: Any) -> None:
+            if response is None:
+                done(nothing)
+                return
+
+            def read(values: dict[str, Any]) -> None:
+                found = (_info(d, values[n]) for n, d in zip(names, response.descriptors, strict=True) if n in values)
+                done(Description(node, tuple(found)) if values else nothing)
+
+            self.get_parameters(node, names, read)
+
+        self.ask(ListParameters, f"{node}/list_parameters", ListParameters.Request(), listed)
+
+
+def _silence(who: str) -> Reply:
+    return Reply(False, f"{who} did not answer in {PATIENCE_S:g} s: does it run?")
+
+
+def _info(descriptor: ParameterDescriptor, value: Any) -> ParameterInfo:
+    ranges = [*descriptor.floating_point_range, *descriptor.integer_range]
+    low = high = None
+    if ranges:
+        low, high = float(ranges[0].from_value), float(ranges[0].to_value)
+        low, high = (low if abs(low) < ENDLESS else None), (high if abs(high) < ENDLESS else None)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return ParameterInfo(descriptor.name, value, descriptor.description, low, high, bool(descriptor.read_only))

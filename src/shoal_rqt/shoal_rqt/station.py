@@ -1,0 +1,185 @@
+"""The operator's station: all parts together. Runs in rqt, in a window of its own, and without ROS for pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from shoal_rqt import news
+from shoal_rqt.mailbox import Mailbox
+from shoal_rqt.model import FleetModel
+from shoal_rqt.qt import QShortcut, Qt, QtCore, QtGui, QtWidgets
+from shoal_rqt.requests import Link
+from shoal_rqt.theme import LIGHT, THEMES, Theme, dress
+from shoal_rqt.waypoint_list import WaypointList
+from shoal_rqt.widgets.command_bar import CommandBar
+from shoal_rqt.widgets.environment_panel import EnvironmentPanel
+from shoal_rqt.widgets.event_line import EventLine
+from shoal_rqt.widgets.fleet_view import FleetView
+from shoal_rqt.widgets.recording_panel import RecordingPanel
+from shoal_rqt.widgets.test_panel import TestPanel
+from shoal_rqt.widgets.tuning_panel import TuningPanel
+from shoal_rqt.widgets.vehicle_card import VehiclePanel
+from shoal_rqt.widgets.waypoint_panel import WaypointPanel
+
+BEAT_MS = 50  # how often news is taken in
+DRAW_S, NUMBERS_S = 0.1, 0.2  # how often views and numbers are shown anew
+
+
+class Station(QtWidgets.QWidget):
+    """One timer, in the window's thread, does everything; ROS only ever fills the mailbox."""
+
+    def __init__(
+        self, model: FleetModel, mailbox: Mailbox, link: Link, parent: QtWidgets.QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("station")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.model, self.mailbox, self.link = model, mailbox, link
+        self.theme = LIGHT
+        self.waypoints = WaypointList()
+        self.bar = CommandBar(model, link)
+        self.view = FleetView(model, self.waypoints)
+        self.vehicle_panel = VehiclePanel(model)
+        self.waypoint_panel = WaypointPanel(model, self.waypoints, link)
+        self.test_panel = TestPanel(model, link)
+        self.environment_panel = EnvironmentPanel(model, link)
+        self.recording_panel = RecordingPanel(model, link)
+        self.tuning_panel = TuningPanel(model, link)
+        self.events = EventLine(model)
+        self._drawn_s = self._told_s = float("-inf")
+        self._build()
+        self._make_shortcuts()
+        self.dress(LIGHT)
+        self._timer = QtCore.QTimer(self)
+        self._timer.timeout.connect(self.beat)
+
+    def _build(self) -> None:
+        self.tabs = QtWidgets.QTabWidget()
+        self.tabs.setDocumentMode(True)
+        panels = {
+            "Vehicles": self.vehicle_panel, "Waypoints": self.waypoint_panel, "Tests": self.test_panel,
+            "Water, link": self.environment_panel, "Record": self.recording_panel, "Tune": self.tuning_panel,
+        }  # fmt: skip
+        for number, (name, panel) in enumerate(panels.items(), 1):
+            self.tabs.addTab(panel, name)
+            self.tabs.setTabToolTip(number - 1, f"Ctrl+{number}")
+        self.tabs.setMinimumWidth(350)
+        self.tabs.tabBar().setUsesScrollButtons(False)
+        self.tabs.tabBar().setExpanding(True)
+        split = QtWidgets.QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self.view)
+        split.addWidget(self.tabs)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        split.setSizes([640, 400])
+        split.setChildrenCollapsible(False)
+        self.split = split
+        layout = QtWidgets.QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 6)
+        layout.setSpacing(6)
+        layout.addWidget(self.bar)
+        layout.addWidget(split, 1)
+        layout.addWidget(self.events)
+        self.bar.test_wanted.connect(self.test_panel.start)
+        self.setMinimumSize(760, 520)
+
+    def _make_shortcuts(self) -> None:
+        """F1 lists them. They hold wherever the focus is in the station."""
+        view = self.view
+        keys: dict[str, tuple[str, Callable[[], object]]] = {}
+        for index in range(self.tabs.count()):
+            keys[f"Ctrl+{index + 1}"] = (self.tabs.tabText(index), partial(self.tabs.setCurrentIndex, index))
+        keys |= {
+            "Esc": ("STOP: zero thrust on every vehicle", lambda: self.bar.stop(True)),
+            "Ctrl+Shift+R": ("release the stop", lambda: self.bar.stop(False)),
+            "F1": ("this list", self.show_keys),
+            "F2": ("hold", lambda: self.bar.ask("hold")),
+            "F3": ("joystick", lambda: self.bar.ask("manual")),
+            "F4": ("waypoints", lambda: self.bar.ask("waypoints")),
+            "F5": ("start the ticked tests", lambda: self.bar.ask("test")),
+            "Ctrl+W": ("click adds waypoints, on or off", view.adding.toggle),
+            "Ctrl+Return": ("send the waypoints", self.waypoint_panel.go),
+            "Ctrl+O": ("load waypoints", self.waypoint_panel.load_dialog),
+            "Ctrl+S": ("save waypoints", self.waypoint_panel.save_dialog),
+            "Ctrl+F": ("follow the fleet, on or off", view.following.toggle),
+            "Ctrl+0": ("show all", view.fit),
+            "Ctrl+L": ("clear trails", view.clear_trails),
+            "Ctrl+R": ("record, start or stop", self.recording_panel.toggle),
+            "Ctrl+D": ("dark or light", self.change_theme),
+        }
+        self.shortcuts = {key: words for key, (words, _) in keys.items()}
+        for key, (_, act) in keys.items():
+            self._bind(key, act)
+        delete = QShortcut(QtGui.QKeySequence("Delete"), self.waypoint_panel.table)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.activated.connect(self.waypoint_panel.remove_selected)
+
+    def _bind(self, key: str, act: Callable[[], object]) -> None:
+        shortcut = QShortcut(QtGui.QKeySequence(key), self)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(act)
+
+    # -- the beat -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._timer.start(BEAT_MS)
+
+    def beat(self) -> None:
+        """Take the news in; show it, not more often than an eye needs."""
+        wall_s = time.monotonic()
+        for item in self.mailbox.drain():
+            if isinstance(item, news.Answer):
+                item.done(item.result)
+            else:
+                self.model.take(item, wall_s)
+        self.model.settle(wall_s)
+        if wall_s - self._drawn_s >= DRAW_S:
+            self._drawn_s = wall_s
+            self.view.refresh(wall_s)
+            self.bar.refresh(wall_s)
+        if wall_s - self._told_s >= NUMBERS_S:
+            self._told_s = wall_s
+            self.show_numbers(wall_s)
+
+    def show_numbers(self, wall_s: float) -> None:
+        """Panels; those behind another tab wait until they are looked at."""
+        self.events.refresh()
+        self.tuning_panel.refresh(self.theme)
+        shown = self.tabs.currentWidget()
+        if shown is self.vehicle_panel:
+            self.vehicle_panel.refresh(self.theme, wall_s)
+        elif shown in (self.waypoint_panel, self.test_panel, self.environment_panel, self.recording_panel):
+            shown.refresh()
+
+    # -- around it ----------------------------------------------------------------------------------------------
+
+    def dress(self, theme: Theme) -> None:
+        """Light or dark."""
+        self.theme = theme
+        dress(self, theme)
+        self.view.dress(theme)
+        self.events.dress(theme)
+        self._drawn_s = self._told_s = float("-inf")
+
+    def change_theme(self) -> None:
+        """The other one."""
+        self.dress(THEMES["light" if self.theme.name == "dark" else "dark"])
+
+    def show_keys(self) -> None:
+        """Every shortcut."""
+        lines = "".join(
+            f"<tr><td><b>{key}</b>&nbsp;&nbsp;</td><td>{words}</td></tr>" for key, words in self.shortcuts.items()
+        )
+        box = QtWidgets.QMessageBox(self)
+        box.setWindowTitle("Keys")
+        box.setText(f"<table>{lines}</table>")
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()  # does not wait: STOP has to work meanwhile
+
+    def close_down(self) -> None:
+        """Before the window goes."""
+        self._timer.stop()
+        self.recording_panel.close_down()

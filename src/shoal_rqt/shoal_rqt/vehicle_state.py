@@ -1,0 +1,96 @@
+"""All that is known of one vehicle, and how old it is. No Qt, no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.frames import rotation_matrix
+from shoal_rqt.trail import Trail
+
+Array = NDArray[np.float64]
+LOST_S = 2.0  # of wall time without odometry
+SILENT_S = 6.0  # of wall time without a line on /diagnostics; they come once a second of ROS time
+SATURATED = 0.985  # of a thruster's limit
+
+
+@dataclass(frozen=True)
+class Status:
+    """A node's last line on /diagnostics."""
+
+    level: int
+    message: str
+    values: Mapping[str, str]
+    heard_s: float  # wall
+
+    def number(self, key: str) -> float | None:
+        """One of its values."""
+        try:
+            return float(self.values[key])
+        except (KeyError, ValueError):
+            return None
+
+
+@dataclass
+class VehicleState:
+    """Changes as news comes in. Wall times are `time.monotonic`."""
+
+    name: str
+    odometry: Odometry | None = None
+    heard_s: float | None = None
+    thrust_N: Array = field(default_factory=lambda: np.full(8, np.nan))
+    limit_N: float = 16.6  # per thruster; the fleet file's once it is known
+    plan: Plan | None = None
+    plan_heard_s: float | None = None
+    status: Status | None = None
+    reported: dict[str, tuple[float | None, float | None, float]] = field(default_factory=dict)  # angle, distance, wall
+    trail: Trail = field(default_factory=Trail)
+
+    def lost(self, wall_s: float) -> bool:
+        """Was heard, and is not heard any more."""
+        return self.heard_s is not None and wall_s - self.heard_s > LOST_S
+
+    @property
+    def position_m(self) -> Array | None:
+        """NED."""
+        return None if self.odometry is None else self.odometry.position_m
+
+    @property
+    def euler_deg(self) -> Array | None:
+        """Roll, pitch, yaw; yaw from 0 to 360 as on a compass."""
+        if self.odometry is None:
+            return None
+        r = rotation_matrix(self.odometry.quaternion)
+        roll, pitch = np.arctan2(r[2, 1], r[2, 2]), -np.arcsin(np.clip(r[2, 0], -1.0, 1.0))
+        return np.degrees([roll, pitch, np.arctan2(r[1, 0], r[0, 0]) % (2 * np.pi)])
+
+    @property
+    def speed_mps(self) -> float | None:
+        """Over ground."""
+        return None if self.odometry is None else float(np.linalg.norm(self.odometry.velocity_mps))
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """(n,) which thrusters give all they have."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(self.thrust_N) >= SATURATED * self.limit_N)
+
+    def words(self, wall_s: float) -> tuple[int, str]:
+        """Level (0 good, 1 warning, 2 bad) and the state in words, the most serious thing first."""
+        if self.heard_s is None:
+            return 1, "not heard yet"
+        if self.lost(wall_s):
+            return 2, f"LOST: no odometry for {wall_s - self.heard_s:.0f} s"
+        if self.status is None:
+            return 1, "no controller heard"
+        silent_s = wall_s - self.status.heard_s
+        if silent_s > SILENT_S:
+            return 2, f"controller silent for {silent_s:.0f} s"
+        reason = self.status.values.get("reason", "")
+        more = f" ({reason})" if reason and reason not in self.status.message else ""
+        return min(self.status.level, 2), self.status.message + more

@@ -1,0 +1,1 @@
+"""The station's parts. Each shows a FleetModel and asks a Link; none knows ROS."""

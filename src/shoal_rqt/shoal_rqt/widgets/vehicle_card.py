@@ -1,0 +1,172 @@
+"""One vehicle in numbers: where, how fast, what its thrusters do, whom it sees, what its controller says."""
+
+from __future__ import annotations
+
+from shoal_rqt.model import FleetModel
+from shoal_rqt.qt import Qt, QtWidgets
+from shoal_rqt.sight import Sight
+from shoal_rqt.theme import Theme, restyle
+from shoal_rqt.vehicle_state import VehicleState
+from shoal_rqt.widgets.gauges import BandGauge, ThrustBars
+
+LEVELS = ("good", "warn", "bad")
+
+
+def label(text: str = "", name: str = "", wrap: bool = False) -> QtWidgets.QLabel:
+    """A text; `name` is its look in the style sheet."""
+    made = QtWidgets.QLabel(text)
+    made.setObjectName(name)
+    made.setWordWrap(wrap)
+    return made
+
+
+class NeighbourRow(QtWidgets.QWidget):
+    """Angle and distance to one other vehicle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = label()
+        self.angle, self.distance = BandGauge("°", 0, rising=True), BandGauge(" m", 2, rising=False)
+        row = QtWidgets.QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self.name, 2)
+        row.addWidget(self.angle, 3)
+        row.addWidget(self.distance, 3)
+
+    def show_sight(self, sight: Sight, model: FleetModel, theme: Theme) -> None:
+        """Bands, needle, words."""
+        limits = model.limits
+        self.name.setText(("sees " if sight.must_see else "near ") + sight.other)
+        if self.name.objectName() != (look := "bad" if sight.broken else "quiet"):
+            self.name.setObjectName(look)
+            restyle(self.name)
+        self.angle.show_value(
+            sight.angle_deg, limits.fov_soft_deg, limits.fov_hard_deg, sight.angle_keeping, theme, sight.must_see
+        )
+        self.distance.show_value(
+            sight.distance_m, limits.distance_soft_m, limits.distance_hard_m, sight.distance_keeping, theme
+        )
+        self.setToolTip(sight.sentence())
+        self.setAccessibleName(sight.sentence())
+
+
+class VehicleCard(QtWidgets.QFrame):
+    """`show_vehicle` with every refresh."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.chip, self.title = label("●"), label(name, "title")
+        self.state = label("", "quiet", wrap=True)
+        self.where, self.attitude, self.controller = label(), label(), label("", "quiet")
+        self.thrust = ThrustBars()
+        self.rows: list[NeighbourRow] = []
+        self._alarm = False
+        layout = QtWidgets.QVBoxLayout(self)
+        layout.setContentsMargins(9, 6, 9, 7)
+        layout.setSpacing(3)
+        head = QtWidgets.QHBoxLayout()
+        head.addWidget(self.chip)
+        head.addWidget(self.title)
+        head.addWidget(self.state, 1)
+        layout.addLayout(head)
+        layout.addWidget(self.where)
+        layout.addWidget(self.attitude)
+        layout.addWidget(self.thrust)
+        self._neighbours = QtWidgets.QVBoxLayout()
+        self._neighbours.setSpacing(1)
+        layout.addLayout(self._neighbours)
+        layout.addWidget(self.controller)
+        self.state.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def show_vehicle(self, model: FleetModel, vehicle: VehicleState, theme: Theme, index: int, wall_s: float) -> None:
+        """As it is now."""
+        self.chip.setStyleSheet(f"color: {theme.vehicle(index).name()}; font-size: 14pt;")
+        level, words = vehicle.words(wall_s)
+        sights = model.neighbours(vehicle.name, wall_s)
+        if level < 2 and any(s.broken for s in sights):
+            level, words = 2, "LIMIT BROKEN · " + words
+        self.state.setText(words)
+        self._look(level, alarm=level == 2)
+        self._show_numbers(vehicle)
+        self.thrust.show_thrust(vehicle.thrust_N, vehicle.limit_N, vehicle.saturated, theme, theme.vehicle(index))
+        while len(self.rows) < len(sights):
+            row = NeighbourRow()
+            self.rows.append(row)
+            self._neighbours.addWidget(row)
+        for i, row in enumerate(self.rows):
+            row.setVisible(i < len(sights))
+            if i < len(sights):
+                row.show_sight(sights[i], model, theme)
+        self._show_controller(model, vehicle, wall_s)
+
+    def _look(self, level: int, alarm: bool) -> None:
+        if self.state.objectName() != LEVELS[level]:
+            self.state.setObjectName(LEVELS[level])
+            restyle(self.state)
+        if alarm != self._alarm:
+            self._alarm = alarm
+            self.setProperty("alarm", "true" if alarm else "false")
+            restyle(self)
+
+    def _show_numbers(self, vehicle: VehicleState) -> None:
+        if vehicle.odometry is None or vehicle.euler_deg is None or vehicle.speed_mps is None:
+            self.where.setText("position unknown")
+            self.attitude.setText("")
+            return
+        x, y, z = vehicle.odometry.position_m
+        roll, pitch, yaw = vehicle.euler_deg
+        self.where.setText(f"x {x:+.2f}   y {y:+.2f}   z {z:.2f} m      {vehicle.speed_mps:.2f} m/s")
+        self.attitude.setText(f"roll {roll:+.0f}°   pitch {pitch:+.0f}°   heading {yaw:03.0f}°")
+
+    def _show_controller(self, model: FleetModel, vehicle: VehicleState, wall_s: float) -> None:
+        age, status = model.plan_age_s(vehicle.name, wall_s), vehicle.status
+        parts = ["no plan" if age is None else f"plan {age:.2f} s old"]
+        if status is not None:
+            solve, overruns = status.number("solve_ms"), status.number("overruns")
+            parts += [f"solver {solve:.1f} ms"] if solve is not None else []
+            parts += [f"{overruns:.0f} overruns"] if overruns else []
+        self.controller.setText("  ·  ".join(parts))
+
+
+class VehiclePanel(QtWidgets.QScrollArea):
+    """All cards, one below the other, or in columns where there is room."""
+
+    CARD_PX = 330
+
+    def __init__(self, model: FleetModel) -> None:
+        super().__init__()
+        self._model = model
+        self.cards: dict[str, VehicleCard] = {}
+        self._columns = 0
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inside = QtWidgets.QWidget()
+        self._grid = QtWidgets.QGridLayout(inside)
+        self._grid.setContentsMargins(0, 2, 4, 2)
+        self._grid.setSpacing(6)
+        self._empty = label(
+            "No vehicle heard yet. Start a fleet with `shoal up`, or look at ROS_DOMAIN_ID.", "quiet", wrap=True
+        )
+        self._grid.addWidget(self._empty, 0, 0)
+        self.setWidget(inside)
+
+    def refresh(self, theme: Theme, wall_s: float) -> None:
+        """All of them."""
+        names = list(self._model.vehicles)
+        columns = max(1, self.viewport().width() // self.CARD_PX)
+        if names != list(self.cards) or columns != self._columns:
+            self._arrange(names, columns)
+        for index, (name, card) in enumerate(self.cards.items()):
+            card.show_vehicle(self._model, self._model.vehicles[name], theme, index, wall_s)
+
+    def _arrange(self, names: list[str], columns: int) -> None:
+        self._columns = columns
+        self.cards = {name: self.cards.get(name) or VehicleCard(name) for name in names}
+        self._empty.setVisible(not names)
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowStretch(row, 0)
+        for i, card in enumerate(self.cards.values()):
+            self._grid.addWidget(card, i // columns, i % columns, Qt.AlignmentFlag.AlignTop)
+        self._grid.setRowStretch(len(names) // columns + 1, 1)
