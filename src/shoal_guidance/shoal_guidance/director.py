@@ -133,16 +133,23 @@ class Director:
         assert isinstance(self._owner, WaypointQueue)
         self._owner.append(t_s, position_m)
 
-    def set_waypoints(self, t_s: float, positions_m: Sequence[ArrayLike]) -> None:
-        """Go there instead of where it was to go. None at all: the same as `clear`."""
+    def set_waypoints(
+        self, t_s: float, positions_m: Sequence[ArrayLike], legs_s: Sequence[float | None] | None = None
+    ) -> None:
+        """Go there instead of where it was to go. None at all: the same as `clear`.
+
+        `legs_s`: how long the way to each of them takes; None: at the usual speed. The limits hold all the same.
+        """
         places = self._check_places(positions_m)
         steps = [np.linalg.norm(b - a) for a, b in pairwise(places)]
         if any(step < SAME_POINT_M for step in steps):
             raise ShoalError("waypoints: two that follow each other are the same place; expected different ones")
         if places:
             self._ask(t_s, Mode.WAYPOINTS, "waypoints")
-            new = tuple(Waypoint(place, self.settings.speed_mps) for place in places)
-            self._owner = self._queue(t_s, self._owner.motion(t_s), new)
+            motion = self._owner.motion(t_s)
+            speeds = self._speeds([motion.position_m, *places], legs_s or [None] * len(places))
+            new = tuple(Waypoint(place, speed) for place, speed in zip(places, speeds, strict=True))
+            self._owner = self._queue(t_s, motion, new)
         else:
             self.clear(t_s)
 
@@ -204,6 +211,16 @@ class Director:
             queue.append(t_s, waypoint.position_m, waypoint.speed_mps)
         queue.resume(t_s)
         return queue
+
+    def _speeds(self, places: Sequence[Array], legs_s: Sequence[float | None]) -> list[float]:
+        """Average speeds between places; a leg of no length or no time has the usual one."""
+        usual, most = self.settings.speed_mps, self.settings.limits.speed_mps
+        speeds = []
+        for (a, b), leg_s in zip(pairwise(places), legs_s, strict=True):
+            length_m = float(np.linalg.norm(b - a))
+            given = leg_s is not None and np.isfinite(leg_s) and leg_s > 0 and length_m > SAME_POINT_M
+            speeds.append(min(length_m / leg_s, most) if given and leg_s else usual)
+        return speeds
 
     @staticmethod
     def _check_places(positions_m: Sequence[ArrayLike]) -> list[Array]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -189,8 +190,11 @@ class GuidanceNode(Node):
         director.add_waypoint(t_s, position)
 
     def _waypoints(self, message: PathMessage) -> None:
-        self._try("set_waypoints", lambda: self._ready_director().set_waypoints(
-            self._now(), [self._place(pose, message.header.frame_id) for pose in message.poses]))  # fmt: skip
+        def act() -> None:
+            places = [self._place(pose, message.header.frame_id) for pose in message.poses]
+            self._ready_director().set_waypoints(self._now(), places, _legs_s(message))
+
+        self._try("set_waypoints", act)
 
     def _place(self, message: PoseStamped, frame: str = "") -> Array:
         """NED; other frames than map would need TF, and be wrong without."""
@@ -290,6 +294,12 @@ class GuidanceNode(Node):
 
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)
+
+
+def _legs_s(path: PathMessage) -> list[float | None]:
+    """A pose stamped later than the one before (than the path, for the first) says how long its leg takes."""
+    stamps = [convert.from_stamp(header.stamp) for header in (path.header, *(pose.header for pose in path.poses))]
+    return [later - before if later > before else None for before, later in pairwise(stamps)]
 
 
 def main() -> None:

@@ -85,6 +85,14 @@ def test_the_published_preview_is_one_smooth_motion(seed: int) -> None:
             assert np.allclose(promised.at(np.array([t])).positions_m[0], d.motion(t).position_m, atol=2e-3), act
 
 
+def test_a_leg_may_have_a_speed_of_its_own_within_the_limit() -> None:
+    d = director()
+    places = [[3.0, 0.0, 5.0], [6.0, 0.0, 5.0], [9.0, 0.0, 5.0]]
+    d.set_waypoints(0.0, places, [None, 3.0 / 0.1, 3.0 / 50.0])
+    speeds = [waypoint.speed_mps for waypoint in d.waypoints(0.0)]
+    assert speeds == pytest.approx([d.settings.speed_mps, 0.1, d.settings.limits.speed_mps])
+
+
 def test_hold_brakes_within_its_limits_and_stays() -> None:
     d = director()
     for k in range(60):
