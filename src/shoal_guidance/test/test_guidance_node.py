@@ -158,7 +158,7 @@ def test_a_stick_moves_the_setpoint_and_letting_go_stops_it(sea: Sea) -> None:
 
 def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
     """Two processes in a row: joystick messages move the setpoint, releasing the dead man stops it."""
-    teleop = sea.bench.run("shoal_teleop", "teleop", layout="xbox")
+    teleop, said = sea.bench.run("shoal_teleop", "teleop", timeout_s=2.0), sea.bench.listen(topics.CMD_VEL)
     joy = sea.bench.talk(topics.JOY)
 
     def pad(held: int) -> None:
@@ -168,6 +168,7 @@ def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
     sea.bench.until(lambda: sea.setpoint()[0] > 0.3, "a setpoint that moves north", lambda: pad(1))
     assert sea.mode() == "manual"
     pad(0)
+    sea.bench.until(lambda: said and said[-1].twist.linear.y == 0.0, "zero velocity")
     sea.go_on(6.0)
     rested = sea.setpoint()
     for _ in range(10):

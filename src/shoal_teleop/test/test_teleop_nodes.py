@@ -27,7 +27,7 @@ def b() -> Iterator[Bench]:
 
 
 def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
-    child = b.run("shoal_teleop", "teleop", layout="xbox")
+    child = b.run("shoal_teleop", "teleop", layout="xbox", timeout_s=2.0)  # a busy machine is not a silent pad
     heard, modes, joy = b.listen(topics.CMD_VEL), b.listen(topics.SET_MODE), b.talk(topics.JOY)
 
     def pad(north: float, held: bool, hold: bool = False) -> None:
