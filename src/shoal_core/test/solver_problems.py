@@ -24,9 +24,10 @@ def rov() -> Vehicle:
 
 
 def controller(places: int, backend: str | Callable[[Problem], Backend] = "auto") -> Nmpc:
-    """A controller with default settings."""
+    """A controller with default weights on an uneven grid."""
     factory = choose_backend(backend) if isinstance(backend, str) else backend
-    return Nmpc(rov(), ControllerSettings(), places, factory)
+    settings = ControllerSettings(fine_steps=10, fine_step_s=0.1, coarse_steps=5, coarse_step_s=0.2)
+    return Nmpc(rov(), settings, places, factory)
 
 
 def unit(rng: np.random.Generator, size: int) -> Array:

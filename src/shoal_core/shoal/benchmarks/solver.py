@@ -194,7 +194,7 @@ def _take_turns(loops: list[Loop], tell: Callable[[str], None]) -> None:
 
 
 def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds `faster_median`, `faster_p99`: the baseline's time over this one's; `cost_ratio`: cost over converged IPOPT's.
+    """Adds `faster_median`, `faster_p99`: baseline's time over this one's; `cost_ratio`: cost over converged IPOPT's.
 
     Costs are compared over the part of the loop that both ran.
     """
