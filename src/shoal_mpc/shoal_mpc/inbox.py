@@ -55,26 +55,22 @@ class Inbox:
                 best[name] = straight_on(name, seen)
         return best
 
-    def without_plan(self, t_s: float) -> list[str]:
-        """Neighbours whose odometry is newer than their plan, and the plan old."""
+    def late(self, t_s: float) -> list[str]:
+        """Neighbours whose plan is too old, or missing: their odometry is wanted."""
         if self._fallback_s <= 0:
             return []
-        late = []
-        for name in self.others:
-            plan, seen = self._plans.get(name), self._seen.get(name)
-            old = plan is None or t_s - plan.stamp_s > self._fallback_s
-            if old and (plan is None or (seen is not None and seen.stamp_s > plan.stamp_s)):
-                late.append(name)
-        return late
+        heard = {n: self._heard_s(n, -np.inf) for n in self.others}
+        return [n for n, stamp_s in heard.items() if t_s - stamp_s > self._fallback_s]
+
+    def without_plan(self, t_s: float) -> list[str]:
+        """Those of the late ones whose odometry is newer than their plan, or who have none."""
+        seen = {n: self._seen[n].stamp_s if n in self._seen else -np.inf for n in self.late(t_s)}
+        return [n for n, stamp_s in seen.items() if n not in self._plans or stamp_s > self._plans[n].stamp_s]
 
     def gone(self, t_s: float) -> list[str]:
         """Neighbours that have told no plan for `gone_s`."""
         began = t_s if self._began_s is None else self._began_s
         return [n for n in self.others if t_s - self._heard_s(n, began) > self._gone_s]
-
-    def ages_s(self, t_s: float) -> dict[str, float]:
-        """Of what was last heard, by plan or odometry."""
-        return {n: t_s - plan.stamp_s for n, plan in self.known(t_s).items()}
 
     def _heard_s(self, name: str, began_s: float) -> float:
         plan = self._plans.get(name)

@@ -13,6 +13,7 @@ from shoal.control.settings import ControllerSettings
 from shoal.errors import ShoalError
 from shoal.fleet.agent import Agent, Command
 from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
 from shoal_mpc import report
 from shoal_mpc.beat import Beat
 from shoal_mpc.course import Course
@@ -62,7 +63,6 @@ class MpcNode(Node):
         patience_s = declare(self, "reference_timeout_s", 1.5, "s: an older reference is not followed", low=0.1)
         self._report_s = 1.0 / declare(self, "report_rate_hz", 5.0, "Hz, of sight and distance", low=0.1, high=50.0)
         self._inbox = Inbox(role.others, fallback_s, gone_s)
-        self._use_odometry = fallback_s > 0
         self._course = Course(vehicle, patience_s)
         controller = SettingsParameters(self, s.controller, fixed=GRID, changed=self._tune)
         fixed = {
@@ -93,21 +93,26 @@ class MpcNode(Node):
         }
         self._diagnostics = Diagnostics(self, f"{me} controller", me)
         # Read when a step needs it: a wake-up costs ten times the message.
-        polled = wires.Polled()
-        self._plans = {other: self._plan_of(other, polled) for other in self.role.others}
-        self._eyes = {
-            other: wires.polled(self, topics.ODOMETRY, polled, raw=True, vehicle=other)
-            for other in (self.role.others if self._use_odometry else ())
-        }
-        self._reference = wires.polled(self, topics.REFERENCE, polled, raw=True)
+        self._group = wires.Polled()
+        self._plans = {other: self._plan_of(other) for other in self.role.others}
+        self._eyes: dict[str, Subscription] = {}
+        self._reference = wires.polled(self, topics.REFERENCE, self._group, raw=True)
         wires.subscription(self, topics.FORMATION, self._on_formation)
         wires.subscription(self, topics.STOP, self._on_stop)
         wires.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
 
-    def _plan_of(self, other: str, group: wires.Polled) -> Subscription:
+    def _plan_of(self, other: str) -> Subscription:
         if self._use_relay:
-            return wires.polled(self, topics.HEARD, group, raw=True, vehicle=self.role.name, other=other)
-        return wires.polled(self, topics.PLAN, group, raw=True, vehicle=other)
+            return wires.polled(self, topics.HEARD, self._group, raw=True, vehicle=self.role.name, other=other)
+        return wires.polled(self, topics.PLAN, self._group, raw=True, vehicle=other)
+
+    def _watch(self, late: list[str]) -> None:
+        """Odometry of those who tell no plan, and of nobody else: in a large fleet it would be most of the work."""
+        for other in late:
+            if other not in self._eyes:
+                self._eyes[other] = wires.polled(self, topics.ODOMETRY, self._group, raw=True, vehicle=other)
+        for other in [n for n in self._eyes if n not in late]:
+            self.destroy_subscription(self._eyes.pop(other))
 
     # -- what others say ----------------------------------------------------------------------------------------
 
@@ -128,11 +133,12 @@ class MpcNode(Node):
             self._stopped = bool(message.data)
             self._step(self._time(-np.inf))  # at once, not with the next odometry
 
-    def _read(self) -> None:
+    def _read(self, t_s: float) -> None:
         """Take in what has come since the last step."""
         for other, waiting in self._plans.items():
             for data, _ in wires.take_all(waiting)[-1:]:
                 self._try(other, self._take_plan, data)
+        self._watch(self._inbox.late(t_s))
         for other, waiting in self._eyes.items():
             for data, _ in wires.take_all(waiting)[-1:]:
                 self._inbox.see(other, convert.odometry_from_bytes(data))
@@ -192,33 +198,34 @@ class MpcNode(Node):
         self._last_s = t_s
         self._beat.stepped(t_s)
         holding = ""
-        self._read()
+        self._read(t_s)
+        known = self._inbox.known(t_s)
         if self._stopped:
             command = self.agent.rest(t_s, self._odometry, "stopped by /fleet/stop")
         else:
             goal = self._course.goal(t_s, self._odometry)
             holding = goal.reason
-            known = self._inbox.known(t_s)
             # Who tells no plan is not thought to go back to its place.
             places = goal.places.without(self._inbox.without_plan(t_s))
             command = self.agent.step(t_s, self._odometry, known, goal.own, places)
         for publisher, force in zip(self._thrust, command.thrust_N.tolist(), strict=True):
             publisher.publish(Float64(data=force))
         self._plan.publish(convert.plan_to_bytes(command.plan))
-        self._tell(t_s, command, holding)
+        self._tell(t_s, command, known, holding)
 
-    def _tell(self, t_s: float, command: Command, holding: str) -> None:
+    def _tell(self, t_s: float, command: Command, known: dict[str, Plan], holding: str) -> None:
         self._overruns += command.health.overrun
         level, message = report.verdict(command.health, holding, self._inbox.gone(t_s))
         if self._diagnostics.due(t_s, Level(level), message):
-            values = report.values(command.health, self._inbox.ages_s(t_s), self._overruns)
+            ages_s = {name: t_s - plan.stamp_s for name, plan in known.items()}
+            values = report.values(command.health, ages_s, self._overruns)
             self._diagnostics.tell(t_s, Level(level), message, values)
         if 0 <= t_s - self._reported_s < self._report_s - 1e-6:
             return
         self._reported_s = t_s
         own = self._odometry
         if own is not None and np.isfinite(own.state).all():
-            for name, plan in self._inbox.known(t_s).items():
+            for name, plan in known.items():
                 pair = report.sight(own, plan.at(np.array([own.stamp_s]))[0][0])
                 for publisher, value in zip(self._sight[name], pair, strict=True):
                     publisher.publish(Float64(data=value))
