@@ -202,7 +202,7 @@ def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     base, converged = by_name.get(BASELINE), by_name.get(CONVERGED)
     for row in [row for row in rows if row["vehicles"] == VEHICLES]:
         if base is not None:
-            for key in ("median", "p99"):
+            for key in ("median", "p99", "cpu_median", "cpu_p99"):
                 row[f"faster_{key}"] = base[f"{key}_ms"] / row[f"{key}_ms"]
         if converged is not None:
             shared = min(len(row["cost"]), len(converged["cost"])) - 1
