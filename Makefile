@@ -31,6 +31,8 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal vehicle show bluerov2_heavy --picture docs/images/vehicle.png | tail -1
 	@$(BIN)/shoal drop bluerov2_heavy --plot docs/images/drop.png | tail -1
 	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
+	@$(BIN)/shoal picture exchange --out docs/images/exchange.png | tail -1
+	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1
 
 lint: setup  ## ruff and mypy
 	@$(BIN)/ruff check .

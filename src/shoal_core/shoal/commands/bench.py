@@ -19,6 +19,8 @@ BENCHES = {
     "plant": "shoal.benchmarks.plant:run",
     "solver": "shoal.benchmarks.solver:run",
     "growth": "shoal.benchmarks.growth:run",
+    "fleet": "shoal.benchmarks.fleet:run",
+    "ros": "shoal_ros.bench:run",
 }
 WITH_OPTIONS = ("solver", "growth")  # whose commands are in _bench_solver, with options of their own
 
