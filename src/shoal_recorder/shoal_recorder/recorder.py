@@ -24,7 +24,7 @@ from shoal_ros import process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import declare
 
-TAKE_WALL_S = 0.01
+TAKE_WALL_S = 0.02  # arrival times come from the middleware, not from when we look
 DISCOVER_WALL_S = 0.25
 
 
