@@ -1,6 +1,6 @@
 """A fleet in Gazebo: ros2 launch shoal_bringup gazebo.launch.py fleet:=two world:=ocean headless:=true
 
-Starts Gazebo, spawns one model per vehicle (rendered from the fleet file into `run_dir`), the bridges, the watchdog, and
+Starts Gazebo, spawns one model per vehicle (rendered from the fleet file into `run_dir`), the bridges, the watchdog,
 then the same controllers, guidance, display and recorder as fleet.launch.py. For Jazzy with Harmonic; docs/gazebo.md.
 """
 

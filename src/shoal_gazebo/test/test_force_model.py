@@ -24,15 +24,15 @@ def test_thirty_seconds_of_tumbling() -> None:
 
 
 def test_free_ascent() -> None:
-    distance, angle, plant = swim(committed(), load_vehicle("bluerov2_heavy"), np.zeros((60, 8)))
+    distance, angle, plant = swim(committed(), load_vehicle("bluerov2_heavy"), np.zeros((30, 8)))
     rise = 5.0 - plant.states[0, 2]
-    assert rise > 4, "2 N of net buoyancy lift it metres in half a minute"
+    assert rise > 1.5, "2 N of net buoyancy lift it at 0.17 m/s"
     assert distance < 0.001
     assert angle < 0.01
 
 
 def test_roll_decay() -> None:
-    distance, angle, plant = swim(committed(), load_vehicle("bluerov2_heavy"), np.zeros((60, 8)), roll_deg=40)
+    distance, angle, plant = swim(committed(), load_vehicle("bluerov2_heavy"), np.zeros((30, 8)), roll_deg=40)
     assert abs(plant.states[0, 4]) < np.sin(np.deg2rad(5)), "it has righted itself"
     assert distance < 0.002
     assert angle < 0.2
@@ -45,10 +45,10 @@ def test_other_parameter_sets(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.sdf"
     path.write_text(render_model(vehicle, world().water), encoding="utf-8")
     gazebo = GazeboVehicle(read_model(path), world())
-    distance, angle, _ = swim(gazebo, vehicle, tumbling(vehicle, 10, scale=0.15))
+    distance, angle, _ = swim(gazebo, vehicle, tumbling(vehicle, 8, scale=0.15))
     assert distance < 0.01
     assert angle < 0.5
-    distance, angle, _ = swim(GazeboVehicle(read_model(path), world()), vehicle, np.zeros((40, 8)), roll_deg=20)
+    distance, angle, _ = swim(GazeboVehicle(read_model(path), world()), vehicle, np.zeros((20, 8)), roll_deg=20)
     assert distance < 0.002
     assert angle < 0.2
 
@@ -64,8 +64,8 @@ def in_current(tmp_path: Path, current_ned: Array, corrected: bool = True) -> Ga
 def test_a_current_along_the_bow_carries_both_alike(tmp_path: Path) -> None:
     along = 0.3 * np.array([np.cos(np.deg2rad(30)), np.sin(np.deg2rad(30)), 0])
     gazebo = in_current(tmp_path, along)
-    distance, angle, plant = swim(gazebo, load_vehicle("bluerov2_heavy"), np.zeros((60, 8)), current_ned=along)
-    assert plant.states[0, 0] - 1.0 > 5, "30 s in 0.26 m/s northward"
+    distance, angle, plant = swim(gazebo, load_vehicle("bluerov2_heavy"), np.zeros((30, 8)), current_ned=along)
+    assert plant.states[0, 0] - 1.0 > 2, "15 s in 0.26 m/s northward"
     assert distance < 0.02, "rising through it, the vehicle pitches a little: see the next test"
     assert angle < 0.5
 
