@@ -34,6 +34,7 @@ class Case:
         self._x, self._previous = np.zeros(13), VehicleModel(vehicle).trim()
         self._x[2], self._x[3] = 5.0, 1.0
         self._wall_ms: list[float] = []
+        self._cpu_ms: list[float] = []
         self._iterations: list[int] = []
         self._failures = 0
 
@@ -42,10 +43,11 @@ class Case:
         for _ in range(steps):
             times = STEP_S * len(self._wall_ms) + self._controller.times_s
             goal, others = Goal(_path(times), _velocity(times), np.zeros(len(times))), _others(self.places, times)
-            started = time.perf_counter()
+            started, cpu = time.perf_counter(), time.thread_time()
             solution = self._controller.solve(
                 self._x, self._previous, goal, others, np.zeros(6), np.zeros(3), STEP_S if self._wall_ms else 0.0
             )
+            self._cpu_ms.append((time.thread_time() - cpu) * 1e3)
             self._wall_ms.append((time.perf_counter() - started) * 1e3)
             self._iterations.append(solution.iterations)
             self._failures += not solution.usable
@@ -58,6 +60,8 @@ class Case:
             "horizon": self.horizon,
             "median_ms": float(np.median(self._wall_ms)),
             "p99_ms": float(np.percentile(self._wall_ms, 99)),
+            "cpu_median_ms": float(np.median(self._cpu_ms)),
+            "cpu_p99_ms": float(np.percentile(self._cpu_ms, 99)),
             "iterations_median": float(np.median(self._iterations)),
             "failures": self._failures,
         }

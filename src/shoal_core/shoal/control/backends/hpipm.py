@@ -146,7 +146,7 @@ class Hpipm:
     def _build(self, max_iterations: int, tolerance: float) -> Buffered:
         options = {
             "mode": "balance",
-            "mu0": 1e2,
+            "mu0": 1e3,  # of the size of the penalties
             "iter_max": max_iterations,
             "res_g_max": 10 * tolerance,
             "res_b_max": min(tolerance, 1e-4),
