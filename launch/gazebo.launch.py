@@ -54,7 +54,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(context: LaunchContext) -> list[Any]:
     """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
-    from shoal_gazebo.bringup import parse_current, prepare
+    from shoal_gazebo.bringup import find_models, parse_current, prepare
     from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
@@ -65,16 +65,16 @@ def start(context: LaunchContext) -> list[Any]:
     if "gui" in on:
         swimmers.append(Node(package="shoal_rqt", executable="station", parameters=[{"use_sim_time": True}]))
     return [
-        *surroundings(ready.world_file.parent.parent / "models", "network" in on),
+        *surroundings(find_models(), "network" in on),
         gazebo(ready.world_file, "headless" in on, "camera" in on),
         *(as_action(spec, respawn=True) for spec in gazebo_nodes(ready)),
         *spawned_in_turn([spawner(s.arguments(ready.world.name)) for s in ready.spawns], swimmers),
     ]
 
 
-def surroundings(models: Path, network: bool) -> list[Any]:
+def surroundings(models: list[Path], network: bool) -> list[Any]:
     """Models by name, and nothing beyond this machine unless asked: neither ROS nor Gazebo's own transport."""
-    actions: list[Any] = [AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", str(models))]
+    actions: list[Any] = [AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", str(folder)) for folder in models]
     if not network:
         actions.append(SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"))
         actions.append(SetEnvironmentVariable("GZ_IP", "127.0.0.1"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,12 +100,14 @@ def find_world(name_or_path: str | Path) -> Path:
     raise ShoalError(f"worlds: '{name_or_path}' is unknown; expected an SDF file or one of: {', '.join(WORLDS)}")
 
 
+def find_models() -> list[Path]:
+    """Folders for GZ_SIM_RESOURCE_PATH."""
+    return [root / "models" for root in share_roots() if (root / "models").is_dir()]
+
+
 def share_roots() -> Iterator[Path]:
-    """Folders that may hold worlds/ and models/: beside each config/, then installed share folders."""
-    yield from (root.parent for root in config_roots())
-    for prefix in [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]:
-        if prefix:
-            yield Path(prefix) / "share" / "shoal_bringup"
+    """Folders that may hold worlds/ and models/: beside each config/, of the checkout or installed."""
+    return (root.parent for root in config_roots())
 
 
 def parse_current(text: str) -> Current | None:

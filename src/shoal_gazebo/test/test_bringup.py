@@ -9,7 +9,7 @@ import pytest
 
 from shoal.errors import ShoalError
 from shoal.vehicles.description import load_vehicle
-from shoal_gazebo.bringup import find_world, parse_current, prepare
+from shoal_gazebo.bringup import find_models, find_world, parse_current, prepare
 from shoal_gazebo.check import check_model
 from shoal_gazebo.frames import enu_yaw_rad, rotation_rpy, rpy_along_x
 from shoal_gazebo.sdf_reader import read_model
@@ -73,6 +73,7 @@ def test_current_as_text() -> None:
 
 def test_worlds_are_found_by_name_or_path(tmp_path: Path) -> None:
     assert find_world("tank").name == "tank.sdf"
+    assert (find_models()[0] / "bluerov2_heavy" / "model.sdf").is_file()
     own = tmp_path / "own.sdf"
     own.write_text("<sdf/>")
     assert find_world(own) == own
