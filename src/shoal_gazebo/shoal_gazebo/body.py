@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
+from shoal.frames import frd_to_flu
 from shoal.vehicles.description import Thruster, Vehicle
-from shoal_gazebo.frames import flu_inertia, flu_matrix, flu_vector, rotation_rpy, rpy_along_x, skew
+from shoal_gazebo.frames import flu_inertia, flu_matrix, rotation_rpy, rpy_along_x, skew
 
 Array = NDArray[np.float64]
 
@@ -140,7 +141,7 @@ def _added_mass(vehicle: Vehicle, water: Water) -> Array:
             f"{vehicle.name} ({vehicle.parameter_set}): added_mass is not symmetric; "
             "expected a symmetric matrix, SDF's <fluid_added_mass> can hold no other"
         )
-    lever = skew(flu_vector(vehicle.cg_m))
+    lever = skew(frd_to_flu(vehicle.cg_m))
     rigid = np.block([[np.eye(3), -lever], [lever, -lever @ lever]])
     return flu_matrix(added) - _surplus_kg(vehicle, water) * rigid
 
@@ -148,7 +149,7 @@ def _added_mass(vehicle: Vehicle, water: Water) -> Array:
 def _hull(vehicle: Vehicle, water: Water, propellers: tuple[Propeller, ...]) -> tuple[float, Array, Array]:
     """Mass, centre and inertia of the hull alone, so that hull and propellers together are the vehicle."""
     total = vehicle.mass_kg + _surplus_kg(vehicle, water)
-    cg = flu_vector(vehicle.cg_m)
+    cg = frd_to_flu(vehicle.cg_m)
     lever = skew(cg)
     # The description's inertia is about CO; about the centre of mass it does not change with the surplus.
     about_cg = flu_inertia(vehicle.inertia_kgm2) + vehicle.mass_kg * lever @ lever
@@ -193,7 +194,7 @@ def _displacement(vehicle: Vehicle, water: Water, plates: tuple[Plate, ...]) -> 
             f"the contact plates alone {by_plates:.4g} m^3; expected thinner plates or a smaller size_m"
         )
     first_moment = sum((float(np.prod(p.size_m)) * p.center_m for p in plates), np.zeros(3))
-    center = (volume * flu_vector(vehicle.cb_m) - first_moment) / rest
+    center = (volume * frd_to_flu(vehicle.cb_m) - first_moment) / rest
     return center, float(np.cbrt(3 * rest / (4 * np.pi)))
 
 
@@ -202,8 +203,8 @@ def _propeller(index: int, thruster: Thruster, water: Water) -> Propeller:
     handedness = 1 if index % 2 == 0 else -1  # neighbours turn against each other, as on the vehicle
     return Propeller(
         name=thruster.name,
-        position_m=flu_vector(thruster.position_m),
-        rpy_rad=rpy_along_x(flu_vector(thruster.direction)),
+        position_m=frd_to_flu(thruster.position_m),
+        rpy_rad=rpy_along_x(frd_to_flu(thruster.direction)),
         max_N=thruster.max_forward_N,
         min_N=-thruster.max_reverse_N,
         dead_band_N=thruster.dead_band_N,

@@ -10,9 +10,10 @@ import numpy as np
 
 from shoal.config import config_roots, find_config
 from shoal.errors import ShoalError
+from shoal.frames import ned_to_enu
 from shoal.vehicles.fleet_file import Fleet, Member, load_fleet
 from shoal_gazebo.bridge import render_bridge
-from shoal_gazebo.frames import enu_position, enu_yaw_rad
+from shoal_gazebo.frames import enu_yaw_rad
 from shoal_gazebo.looks import ACCENTS
 from shoal_gazebo.render import render_model
 from shoal_gazebo.world_reader import WorldNumbers, read_world
@@ -79,7 +80,7 @@ def prepare(
 
 
 def _spawn(member: Member, model_file: Path) -> Spawn:
-    x, y, z = (float(v) for v in enu_position(np.array(member.start_m)))
+    x, y, z = (float(v) for v in ned_to_enu(np.array(member.start_m)))
     return Spawn(member.name, model_file, x, y, z, enu_yaw_rad(float(np.deg2rad(member.heading_deg))))
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.frames import frd_to_flu
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 from shoal_gazebo.body import Water
-from shoal_gazebo.frames import FRD_TO_FLU_6, flu_inertia, flu_matrix, flu_vector, skew
+from shoal_gazebo.frames import FRD_TO_FLU_6, flu_inertia, flu_matrix, skew
 from shoal_gazebo.sdf_reader import FORCES, VELOCITIES, Camera, LinkNumbers, ModelNumbers, Plugin
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ def _rigid_body(model: ModelNumbers, vehicle: Vehicle, water: Water) -> list[Fin
     rigid = sum((spatial_inertia(link) for link in links), np.zeros((6, 6)))
     mass = float(rigid[0, 0])
     cg = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]]) / mass  # out of m S(r_g)
-    lever = skew(flu_vector(vehicle.cg_m))
+    lever = skew(frd_to_flu(vehicle.cg_m))
     surplus = mass - vehicle.mass_kg
     inertia = rigid[3:, 3:] + surplus * lever @ lever
     carriers = [link.name for link in links if link.added_mass is not None]
@@ -72,7 +73,7 @@ def _rigid_body(model: ModelNumbers, vehicle: Vehicle, water: Water) -> list[Fin
     return [
         _compare("weight: Σ mass · g = W", mass * water.gravity_mps2, vehicle.weight_N, 1e-6, "N"),
         _compare("mass", mass, vehicle.mass_kg, 5e-4 * vehicle.mass_kg, "kg"),  # W/g of the world, see docs/gazebo.md
-        _compare("centre of gravity", cg, flu_vector(vehicle.cg_m), 1e-9, "m"),
+        _compare("centre of gravity", cg, frd_to_flu(vehicle.cg_m), 1e-9, "m"),
         _compare("inertia about CO", inertia, flu_inertia(vehicle.inertia_kgm2), 1e-9, "kg m²"),
         _is_so("added mass on the hull alone", carriers == ["base_link"]),
         _compare("added mass in FLU", added, expected_added, 1e-8, "kg"),
@@ -102,7 +103,7 @@ def _water_forces(model: ModelNumbers, vehicle: Vehicle, water: Water) -> list[F
     apart = touching.pop("displacement", True) is False and all(touching.values()) and len(touching) > 0
     return [
         _compare("buoyancy: volume · ρ · g = B", force, vehicle.buoyancy_N, 1e-6, "N"),
-        _compare("centre of buoyancy", centroid, flu_vector(vehicle.cb_m), 1e-9, "m"),
+        _compare("centre of buoyancy", centroid, frd_to_flu(vehicle.cb_m), 1e-9, "m"),
         _is_so("collisions on the hull alone", on_hull),
         _is_so("contact apart from displacement", apart),
         _compare("linear damping", linear, -flu_matrix(vehicle.linear_damping), 1e-9, "N s/m"),

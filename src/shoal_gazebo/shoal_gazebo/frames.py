@@ -1,4 +1,4 @@
-"""The core's frames (NED, FRD) against Gazebo's (ENU, FLU). Nothing of ROS here: the generator runs without it."""
+"""Tensors, matrices and poses in Gazebo's frames (ENU, FLU), beside the vectors of `shoal.frames`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ Array = NDArray[np.float64]
 
 FRD_TO_FLU: Array = np.diag([1.0, -1.0, -1.0])  # its own inverse
 FRD_TO_FLU_6: Array = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])  # [linear, angular]: a rotation turns both alike
-NED_TO_ENU: Array = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # its own inverse
-
-
-def flu_vector(frd: Array) -> Array:
-    """A body vector."""
-    return FRD_TO_FLU @ frd
 
 
 def flu_inertia(frd: Array) -> Array:
@@ -25,11 +19,6 @@ def flu_inertia(frd: Array) -> Array:
 def flu_matrix(frd: Array) -> Array:
     """A 6×6 matrix that maps [v, ω] to [force, moment]: only the signs of off-diagonal entries change."""
     return FRD_TO_FLU_6 @ frd @ FRD_TO_FLU_6
-
-
-def enu_position(ned: Array) -> Array:
-    """A world vector."""
-    return NED_TO_ENU @ ned
 
 
 def enu_yaw_rad(heading_rad: float) -> float:
