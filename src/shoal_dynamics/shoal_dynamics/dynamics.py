@@ -276,8 +276,10 @@ def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], 
         serve(HOLD_S)
         node.hold()
     pacer = Pacer(node.rate)
-    while not over() and not node.done:
+    while not over():
         node.advance()
+        if node.done:
+            return
         if node.due_for_answers:
             _wait_for_answers(node, serve, over)
         due = pacer.next(time.monotonic(), node.beat.tick_s)

@@ -42,6 +42,7 @@ class MpcNode(Node):
         self._reported_s = -np.inf
         self._last_s = -np.inf
         self._open_topics()
+        self._forces_N = [0.0] * len(self._thrust)
         self.create_timer(self.role.settings.period_s, self._on_timer)
         self.get_logger().info(f"{self.role.name}: {1 / self.role.settings.period_s:g} Hz, back end {self.backend}")
 
@@ -166,10 +167,13 @@ class MpcNode(Node):
     def _on_odometry(self, data: bytes) -> None:
         odometry = convert.odometry_from_bytes(data)
         t_s = self._time(odometry.stamp_s)
+        again = self._odometry is not None and odometry.stamp_s == self._odometry.stamp_s
         if self._odometry is None or not odometry.stamp_s <= self._odometry.stamp_s:
             self._odometry = odometry  # an overtaken one never replaces a newer
         if self._beat.due(t_s):
             self._step(t_s)
+        elif again:  # a clock that stands: whoever asks once more has not heard the answer
+            self._say_thrust()
 
     def _time(self, stamp_s: float) -> float:
         """Now. A simulated clock ticks coarsely and its message may come after the odometry it belongs to."""
@@ -208,10 +212,14 @@ class MpcNode(Node):
             # Who tells no plan is not thought to go back to its place.
             places = goal.places.without(self._inbox.without_plan(t_s))
             command = self.agent.step(t_s, self._odometry, known, goal.own, places)
-        for publisher, force in zip(self._thrust, command.thrust_N.tolist(), strict=True):
-            publisher.publish(Float64(data=force))
+        self._forces_N = command.thrust_N.tolist()
+        self._say_thrust()
         self._plan.publish(convert.plan_to_bytes(command.plan))
         self._tell(t_s, command, known, holding)
+
+    def _say_thrust(self) -> None:
+        for publisher, force in zip(self._thrust, self._forces_N, strict=True):
+            publisher.publish(Float64(data=force))
 
     def _tell(self, t_s: float, command: Command, known: dict[str, Plan], holding: str) -> None:
         self._overruns += command.health.overrun
@@ -234,8 +242,8 @@ class MpcNode(Node):
 
     def close(self) -> None:
         """Thrusters never keep running on an old command."""
-        for publisher in self._thrust:
-            publisher.publish(Float64(data=0.0))
+        self._forces_N = [0.0] * len(self._thrust)
+        self._say_thrust()
         process.flush(self._thrust)
 
 
