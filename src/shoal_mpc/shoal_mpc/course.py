@@ -10,7 +10,7 @@ import numpy as np
 from shoal.control.rotations import yaw_of
 from shoal.fleet.odometry import Odometry
 from shoal.guidance.preview import Preview
-from shoal.guidance.slots import Slots
+from shoal.guidance.slots import Slots, Swing
 
 AHEAD_S = 1.0  # a stamp further in the future is from before the clock went back
 
@@ -22,12 +22,15 @@ class Places(Mapping[str, Preview]):
         self._slots, self._reference = slots, reference
         self._names = tuple(names)
         self._made: dict[str, Preview] = {}
+        self._swing: Swing | None = None
 
     def __getitem__(self, name: str) -> Preview:
         if name not in self._names or self._slots is None or self._reference is None:
             raise KeyError(name)
         if name not in self._made:
-            self._made[name] = self._slots.place(name, self._reference)
+            if self._swing is None:
+                self._swing = self._slots.swing(self._reference)
+            self._made[name] = self._slots.place(name, self._reference, self._swing)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -39,7 +42,7 @@ class Places(Mapping[str, Preview]):
     def without(self, names: Iterable[str]) -> Places:
         """The same for fewer; what is worked out is shared."""
         left = Places(self._slots, self._reference, [n for n in self._names if n not in set(names)])
-        left._made = self._made
+        left._made, left._swing = self._made, self._swing
         return left
 
 

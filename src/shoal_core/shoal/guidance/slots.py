@@ -17,6 +17,16 @@ Radius = float | Schedule | Callable[[float], float]
 
 
 @dataclass(frozen=True)
+class Swing:
+    """How the formation turns and breathes along a preview: the same for all of its vehicles."""
+
+    yaw_rad: Array  # (K,)
+    yaw_rate_radps: Array  # (K,)
+    radius_m: Array  # (K,)
+    radius_rate_mps: Array  # (K,)
+
+
+@dataclass(frozen=True)
 class Slots:
     """Each vehicle's offset in the formation's frame: at the common point, turned by the formation's yaw."""
 
@@ -26,19 +36,27 @@ class Slots:
     yaw_rad: float  # of the formation while the common point's preview has no heading
     order: tuple[str, ...]  # names around the middle, or along the line: what a topology should follow
 
-    def place(self, vehicle: str, preview: Preview) -> Preview:
-        """The vehicle's own setpoint, given the common point's; that one's heading is the formation's yaw."""
+    def place(self, vehicle: str, preview: Preview, swing: Swing | None = None) -> Preview:
+        """The vehicle's own setpoint, given the common point's; that one's heading is the formation's yaw.
+
+        Whoever asks for many vehicles hands in `swing(preview)`, which is most of the work.
+        """
         if vehicle not in self.offsets:
             raise ShoalError(f"formation: '{vehicle}' has no slot; expected one of: {', '.join(self.offsets)}")
-        times_s, offset = preview.times_s, self.offsets[vehicle]
-        yaw, yaw_rate = self._yaw(preview)
-        radius, radius_rate = radius_at(self.radius_m, times_s)
-        direction = turned(np.tile(offset, (len(times_s), 1)), yaw)
-        arm = direction * radius[:, None]
-        swing = np.stack([-yaw_rate * arm[:, 1], yaw_rate * arm[:, 0], np.zeros(len(arm))], axis=1)
-        velocity = preview.velocities_mps + direction * radius_rate[:, None] + swing
-        headings = None if self.headings_rad is None else yaw + self.headings_rad[vehicle]
-        return Preview(times_s, preview.positions_m + arm, velocity, headings)
+        s = self.swing(preview) if swing is None else swing
+        x, y, z = self.offsets[vehicle]
+        c, n = np.cos(s.yaw_rad), np.sin(s.yaw_rad)
+        direction = np.stack([c * x - n * y, n * x + c * y, np.full(len(c), z)], axis=1)
+        arm = direction * s.radius_m[:, None]
+        velocity = preview.velocities_mps + direction * s.radius_rate_mps[:, None]
+        velocity[:, 0] -= s.yaw_rate_radps * arm[:, 1]
+        velocity[:, 1] += s.yaw_rate_radps * arm[:, 0]
+        headings = None if self.headings_rad is None else s.yaw_rad + self.headings_rad[vehicle]
+        return Preview(preview.times_s, preview.positions_m + arm, velocity, headings)
+
+    def swing(self, preview: Preview) -> Swing:
+        """For `place`."""
+        return Swing(*self._yaw(preview), *radius_at(self.radius_m, preview.times_s))
 
     def _yaw(self, preview: Preview) -> tuple[Array, Array]:
         """Yaw and its rate (K,); the rate by differences, so a preview of one point cannot tell it and gets 0."""
