@@ -63,6 +63,7 @@ class FleetModel:
         self.stick = False
         self.statuses: dict[str, Status] = {}
         self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self._lost: set[str] = set()
         self._judge = TestJudge()
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             n.ClockNews: self._clock, n.OdometryNews: self._odometry, n.PlanNews: self._plan,
@@ -146,7 +147,8 @@ class FleetModel:
         vehicle = self.vehicle(news.vehicle)
         if not np.isfinite(news.odometry.state).all():
             return  # as good as silence
-        if vehicle.lost(wall_s):
+        if vehicle.name in self._lost:
+            self._lost.discard(vehicle.name)
             self._say(0, f"{vehicle.name} is heard again")
         vehicle.odometry, vehicle.heard_s = news.odometry, wall_s
         vehicle.trail.add(news.odometry.position_m)
@@ -188,7 +190,11 @@ class FleetModel:
         self.test = news.status
 
     def settle(self, wall_s: float) -> None:
-        """After a batch of news: watch over a running test."""
+        """After a batch of news: who is missing, and how a running test goes."""
+        for vehicle in self.vehicles.values():
+            if vehicle.lost(wall_s) and vehicle.name not in self._lost:
+                self._lost.add(vehicle.name)
+                self._say(2, f"{vehicle.name} is lost: no odometry")
         verdict = self._judge.look(self, wall_s)
         if verdict is not None:
             self.verdicts.append(verdict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor
@@ -87,10 +88,27 @@ class Calls:
         """Those that the node has; none at all when it does not answer."""
 
         def answered(response: Any) -> None:
+            if response is not None and not response.values and len(names) > 1:
+                self._get_each(node, names, done)
+                return
             values = [] if response is None else [parameter_value_to_python(v) for v in response.values]
             done({n: v for n, v in zip(names, values, strict=False) if v is not None})
 
         self.ask(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), answered)
+
+    def _get_each(self, node: str, names: list[str], done: Callable[[dict[str, Any]], None]) -> None:
+        """rclpy answers nothing at all when one of them has no value: ask for one after the other."""
+        found: dict[str, Any] = {}
+        left = set(names)
+
+        def one(name: str, values: dict[str, Any]) -> None:
+            found.update(values)
+            left.discard(name)
+            if not left:
+                done(found)
+
+        for name in names:
+            self.get_parameters(node, [name], partial(one, name))
 
     def describe(self, node: str, done: Callable[[Description], None]) -> None:
         """List, describe, read: three questions, one answer."""

@@ -27,6 +27,7 @@ class TuningPanel(QtWidgets.QWidget):
         self._model, self._link, self._theme = model, link, LIGHT
         self._known: dict[str, ParameterInfo] = {}
         self._filling = False
+        self._chosen = False  # whether the operator has picked a node
         self.target = QtWidgets.QComboBox()
         self.target.setAccessibleName("node to tune")
         self.reload_button, self.save_button = QtWidgets.QPushButton("Read"), QtWidgets.QPushButton("Save…")
@@ -50,7 +51,7 @@ class TuningPanel(QtWidgets.QWidget):
         layout.addLayout(row)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self.note)
-        self.target.currentTextChanged.connect(lambda _: self.read())
+        self.target.activated.connect(self._choose)
         self.reload_button.clicked.connect(self.read)
         self.save_button.clicked.connect(self._save_dialog)
         self.tree.itemChanged.connect(self._edited)
@@ -78,11 +79,17 @@ class TuningPanel(QtWidgets.QWidget):
             self.target.blockSignals(True)
             self.target.clear()
             self.target.addItems(wanted)
-            if before in wanted:
+            if before in wanted and self._chosen:  # else the controllers, as soon as they are there
                 self.target.setCurrentText(before)
             self.target.blockSignals(False)
-            if self.isVisible() and (before not in wanted or not self._known):
-                self.read()
+            if self.target.currentText() != before:
+                self._known = {}
+                if self.isVisible():
+                    self.read()
+
+    def _choose(self) -> None:
+        self._chosen = True
+        self.read()
 
     def showEvent(self, event: QtGui.QShowEvent) -> None:
         if not self._known:

@@ -1,0 +1,341 @@
+"""The real station, offscreen, against a real fleet: every node a process of its own, over Fast DDS.
+
+Nothing asserts on wall time; how long something takes is counted in the fleet's own time and messages.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
+pytest.importorskip("pyqtgraph")
+from PySide6 import QtTest  # the tests' own mouse and keyboard
+from rclpy.qos import QoSProfile
+
+from shoal_ros import convert, topics, wires
+from shoal_ros.harness import Harness
+from shoal_ros.node_list import NodeSpec, fleet_nodes
+from shoal_ros.qos import PROFILES
+from shoal_rqt.mailbox import Mailbox
+from shoal_rqt.model import FleetModel
+from shoal_rqt.qt import Qt, QtCore, application
+from shoal_rqt.ros_link import RosLink
+from shoal_rqt.station import Station
+from shoal_rqt.widgets.tuning_panel import VALUE
+
+pytestmark = pytest.mark.ros
+VEHICLES = ("bluerov2", "bluerov3")
+THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
+LEFT = Qt.MouseButton.LeftButton
+
+
+class World:
+    """A fleet of two, a station, and an observer that knows neither."""
+
+    def __init__(self, b: Harness, folder: Path) -> None:
+        self.bench, self.children = b, b.children
+        self.app = application()
+        self.specs = {s.full_name: s for s in fleet_nodes("two", use_relay=True, lockstep=True, display=False)}
+        recording = {"folder": str(folder), "use_sim_time": True, "fleet": "two"}
+        self.specs["/recorder"] = NodeSpec("shoal_recorder", "recorder", "recorder", parameters=recording)
+        b.follow_clock()
+        self.reference, self.waypoints = b.listen(topics.REFERENCE), b.listen(topics.WAYPOINTS)
+        self.truth = {v: b.listen(topics.TRUTH, vehicle=v) for v in VEHICLES}
+        self.thrust = {(v, t): b.listen(topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
+        b.start(*self.specs.values())
+        mailbox, model = Mailbox(), FleetModel()
+        self.link = RosLink(mailbox, b.domain.number)
+        self.station = Station(model, mailbox, self.link)
+        self.station.resize(1280, 800)
+        self.station.show()
+        self.station.start()
+
+    @property
+    def model(self) -> FleetModel:
+        return self.station.model
+
+    def start(self, name: str) -> None:
+        self.bench.start(self.specs[name])
+
+    def kill(self, name: str, how: signal.Signals = signal.SIGKILL) -> None:
+        self.children[name].signal(how)
+        assert self.children[name].wait(20.0)
+
+    def turn(self) -> None:
+        """Window and observer get their share; then the lists are cut, or they would grow."""
+        self.app.processEvents()
+        self.bench.linger(0.01)
+        for heard in (self.reference, *self.truth.values()):
+            del heard[:-5]
+
+    @property
+    def t_s(self) -> float:
+        return self.bench.t_s
+
+    def until(self, holds: Callable[[], Any], what: str, wall_s: float = 40.0) -> None:
+        end = time.monotonic() + wall_s
+        while not holds():
+            if time.monotonic() > end:
+                lines = [f"{n}: {line}" for n, c in self.children.items() for line in c.lines[-8:]]
+                events = [e.text for e in self.model.events]
+                notes = [f"tuning: {self.station.tuning_panel.note.text()}"]
+                raise AssertionError("\n".join([f"waited for {what}", *notes, *events[-10:], *lines]))
+            self.turn()
+
+    def pass_s(self, seconds: float) -> None:
+        """Of the fleet's time."""
+        end = self.t_s + seconds
+        self.until(lambda: self.t_s >= end, f"{seconds} s of simulated time")
+
+    def setpoint(self) -> Any:
+        return convert.preview_from_message(self.reference[-1]).positions_m[0]
+
+    def tab(self, name: str) -> None:
+        tabs = self.station.tabs
+        tabs.setCurrentIndex(next(i for i in range(tabs.count()) if tabs.tabText(i) == name))
+        self.app.processEvents()
+
+    def mode(self, mode: str) -> None:
+        QtTest.QTest.mouseClick(self.station.bar.modes[mode], LEFT)
+        self.until(lambda: self.model.mode == mode, f"mode {mode}")
+
+    def close(self) -> None:
+        self.station.close_down()
+        self.station.close()
+        self.link.close()
+
+
+@pytest.fixture(scope="module")
+def w(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with Harness() as b, pytest.MonkeyPatch.context() as patch:
+        for key, value in b.domain.environment().items():
+            patch.setenv(key, value)
+        world = World(b, tmp_path_factory.mktemp("recordings"))
+
+        def complete() -> bool:
+            vehicles = world.model.vehicles
+            return len(vehicles) == 2 and all(v.plan is not None and v.status is not None for v in vehicles.values())
+
+        try:
+            world.until(lambda: complete() and world.t_s > 0.5, "the fleet")
+            yield world
+        finally:
+            world.close()
+
+
+def test_it_shows_what_the_fleet_says(w: World) -> None:
+    model = w.model
+    w.until(lambda: model.mode == "hold" and model.sight_pairs and model.preview is not None, "guidance")
+    w.until(lambda: model.fleet is not None, "the fleet file's name")
+    assert set(model.sight_pairs) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
+    assert model.vehicles["bluerov2"].limit_N == pytest.approx(16.6)
+    w.until(lambda: all(np.isfinite(v.thrust_N).all() for v in model.vehicles.values()), "thrust")
+    w.until(lambda: "bluerov3" in model.vehicles["bluerov2"].reported, "sight")
+    cards = w.station.vehicle_panel.cards
+    w.until(lambda: "following" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card")
+    assert "x +" in cards["bluerov2"].where.text() or "x -" in cards["bluerov2"].where.text()
+
+
+def test_a_click_becomes_a_waypoint_and_a_reference(w: World) -> None:
+    station = w.station
+    station.view.fit()
+    w.turn()
+    QtTest.QTest.mouseClick(station.view.adding, LEFT)
+    station.view.click_depth.setValue(6.0)
+    box = station.view.above.getPlotItem().getViewBox()
+    place = station.view.above.mapFromScene(box.mapViewToScene(QtCore.QPointF(1.0, 1.5)))  # east, north
+    QtTest.QTest.mouseClick(station.view.above.viewport(), LEFT, pos=place)
+    assert len(station.waypoints.marks) == 1
+    assert np.allclose(station.waypoints.marks[0].position_m, (1.5, 1.0, 6.0), atol=0.05)
+    QtTest.QTest.mouseClick(station.view.adding, LEFT)
+    w.tab("Waypoints")
+    QtTest.QTest.mouseClick(station.waypoint_panel.go_button, LEFT)
+    w.until(lambda: w.waypoints and len(w.waypoints[-1].poses) == 1, "guidance's queue")
+    queued = convert.from_pose(w.waypoints[-1].poses[0].pose)[0]
+    assert np.allclose(queued, station.waypoints.marks[0].position_m, atol=1e-6)
+    w.until(lambda: w.model.mode == "waypoints" and np.linalg.norm(w.setpoint() - [0, 0, 5]) > 0.2, "the reference")
+
+
+def test_typed_numbers_arrive_exactly_with_their_speed(w: World) -> None:
+    panel = w.station.waypoint_panel
+    w.station.waypoints.clear()
+    w.tab("Waypoints")
+    for name, value in (("x", 2.25), ("y", -0.75), ("z", 5.5), ("speed", 0.2)):
+        panel.fields[name].setValue(value)
+    QtTest.QTest.mouseClick(panel.add_button, LEFT)
+    panel.table.item(0, 1).setText("-1.25")  # as typed into the table
+    QtTest.QTest.keyClick(w.station, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    target = np.array([2.25, -1.25, 5.5])
+    w.until(
+        lambda: w.waypoints and len(w.waypoints[-1].poses) == 1
+        and np.allclose(convert.from_pose(w.waypoints[-1].poses[0].pose)[0], target, atol=1e-9), "the typed waypoint"
+    )  # fmt: skip
+    before = float(np.linalg.norm(w.setpoint() - target))
+    w.until(lambda: np.linalg.norm(w.setpoint() - target) < before - 0.15, "the reference on its way")
+    w.until(lambda: len(w.model.queue_m) == 1, "the window to know the queue")
+
+
+def test_modes_follow_the_buttons_and_the_keyboard(w: World) -> None:
+    w.mode("hold")
+    QtTest.QTest.keyClick(w.station, Qt.Key.Key_F4)
+    w.until(lambda: w.model.mode == "waypoints", "F4")
+    w.until(lambda: w.station.bar.modes["waypoints"].isChecked(), "the button")
+    w.tab("Tests")
+    w.station.test_panel.duration.setValue(2)
+    QtTest.QTest.mouseClick(w.station.test_panel.start_button, LEFT)
+    w.until(lambda: w.model.mode == "test", "the test")
+    w.until(lambda: "circle" in w.station.test_panel.headline.text(), "the headline")
+    w.mode("hold")
+
+
+class Log:
+    """A topic's messages with the moment they were sent, however late this busy process reads them."""
+
+    def __init__(self, b: Harness, topic: topics.Topic, **names: str) -> None:
+        qos = QoSProfile(depth=5000, reliability=PROFILES[topic.qos].reliability)
+        kind = wires.message_class(topic.type)
+        self._waiting = b.node.create_subscription(kind, topic.of(**names), print, qos, callback_group=wires.Polled())
+        self.sent: list[tuple[int, Any]] = []  # ns of the system's clock, message
+
+    def read(self) -> list[tuple[int, Any]]:
+        self.sent += [(info["source_timestamp"], message) for message, info in wires.take_all(self._waiting)]
+        return self.sent
+
+
+def test_stop_zeroes_every_thruster_within_a_fifth_of_a_second(w: World) -> None:
+    w.station.waypoints.clear()
+    w.station.waypoints.add((-2.0, 2.0, 6.0))
+    w.station.waypoint_panel.go()
+    clock = Log(w.bench, topics.CLOCK)
+    logs = {(v, t): Log(w.bench, topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
+
+    def loud(vehicle: str) -> bool:
+        return any(log.read() and abs(log.sent[-1][1].data) > 0.3 for (v, _), log in logs.items() if v == vehicle)
+
+    w.until(lambda: clock.read() and all(loud(v) for v in VEHICLES), "thrust")
+    pressed_ns = time.time_ns()
+    QtTest.QTest.mousePress(w.station.bar.stop_button, LEFT)
+    w.pass_s(2.0)
+    QtTest.QTest.mouseRelease(w.station.bar.stop_button, LEFT)
+    ticks = [(ns, convert.from_stamp(message.clock)) for ns, message in clock.read()]
+
+    def fleet_time(ns: int) -> float:
+        return max(t_s for sent_ns, t_s in ticks if sent_ns <= ns)
+
+    for name, log in logs.items():
+        after = [(ns, message.data) for ns, message in log.read() if ns > pressed_ns]
+        assert len(after) > 10, name
+        running = [ns for ns, force in after if force]
+        assert not running or fleet_time(running[-1]) - fleet_time(pressed_ns) <= 0.2 + 1e-6, name
+        assert len(running) <= 4, name  # control periods in 0.2 s
+    w.until(lambda: w.model.stopped and w.model.mode == "hold", "the window to know")
+    w.until(lambda: w.station.bar.stop_button.text() == "STOPPED", "the button")
+
+
+def test_the_current_reaches_the_plant(w: World) -> None:
+    """Stopped vehicles drift with the water."""
+    assert w.model.stopped
+    w.tab("Water, link")
+    panel = w.station.environment_panel
+    where = {v: convert.odometry_from_message(w.truth[v][-1]).position_m for v in VEHICLES}
+    panel.current[0].setValue(0.6)
+    QtTest.QTest.mouseClick(panel.apply_button, LEFT)
+
+    def drifted() -> bool:
+        away = [convert.odometry_from_message(w.truth[v][-1]).position_m - where[v] for v in VEHICLES]
+        return all(a[0] > 0.25 for a in away)
+
+    w.until(drifted, "the vehicles to drift north")
+    w.until(
+        lambda: w.model.current_mps is not None and w.model.current_mps[0] == pytest.approx(0.6), "the window to know"
+    )
+    QtTest.QTest.mouseClick(panel.still_button, LEFT)
+    w.until(lambda: not np.any(w.model.current_mps), "still water")
+    w.mode("hold")
+    QtTest.QTest.mouseClick(w.station.bar.release, LEFT)
+    w.until(lambda: not w.model.stopped, "the release")
+
+
+def test_a_refusal_is_shown_with_the_nodes_reason(w: World) -> None:
+    w.tab("Tune")
+    panel = w.station.tuning_panel
+    w.until(lambda: panel.item("limits.distance_soft_m") is not None, "the parameters")
+    item = panel.item("limits.distance_soft_m")
+    assert item is not None and item.text(2) == "m" and "100" in item.text(3)
+    item.setText(VALUE, "0.1")
+    w.until(lambda: "refuses" in panel.note.text(), "the refusal")
+    assert "distance_hard_m = 0.75" in panel.note.text() and item.text(VALUE) == "2"
+    item.setText(VALUE, "1.9")
+    w.until(lambda: w.model.limits.distance_soft_m == pytest.approx(1.9), "the new limit")
+    item.setText(VALUE, "2")
+    w.until(lambda: w.model.limits.distance_soft_m == pytest.approx(2.0), "the old limit")
+
+
+def test_link_loss_goes_to_the_relay(w: World) -> None:
+    w.tab("Water, link")
+    panel = w.station.environment_panel
+    panel.loss.setValue(30)
+    QtTest.QTest.mouseClick(panel.link_button, LEFT)
+    w.until(lambda: w.model.statuses.get("shoal: relay") is not None
+            and w.model.statuses["shoal: relay"].values.get("loss") == "0.3", "the relay's word")  # fmt: skip
+    panel.loss.setValue(0)
+    QtTest.QTest.mouseClick(panel.link_button, LEFT)
+
+
+def test_recording_makes_a_bag(w: World) -> None:
+    w.tab("Record")
+    panel = w.station.recording_panel
+    panel.name.setText("from_the_window")
+    QtTest.QTest.mouseClick(panel.button, LEFT)
+    w.until(lambda: panel.recording and "recording for" in panel.state.text(), "the recording")
+    w.pass_s(1.0)
+    QtTest.QTest.mouseClick(panel.button, LEFT)
+    w.until(lambda: "messages on" in panel.note.text(), "the end of the recording")
+    assert panel.folder is not None and panel.folder.name == "from_the_window"
+    assert (panel.folder / "metadata.yaml").is_file() and any(panel.folder.glob("*.mcap"))
+    assert panel.report_button.isEnabled()
+
+
+def test_nodes_may_go_and_come_back(w: World) -> None:
+    w.tab("Vehicles")
+    for name in ("/guidance", "/bluerov3/mpc"):
+        w.kill(name)
+    # STOP needs neither of them: the station itself says zero to the thrusters.
+    killed_ns = time.time_ns()
+    logs = [Log(w.bench, topics.THRUST, vehicle="bluerov3", thruster=t) for t in THRUSTERS]
+    QtTest.QTest.keyClick(w.station, Qt.Key.Key_Escape)
+    w.until(lambda: all(len(log.read()) > 2 for log in logs), "zeros without a controller")
+    assert all(message.data == 0.0 for log in logs for ns, message in log.sent if ns > killed_ns)
+    w.station.bar.stop(False)
+    w.until(lambda: "no plan" in w.model.vehicles["bluerov2"].words(time.monotonic())[1], "bluerov2 to miss the other")
+    for name in ("/guidance", "/bluerov3/mpc"):
+        w.start(name)
+    w.until(lambda: w.model.vehicles["bluerov2"].words(time.monotonic())[1] == "following", "bluerov2 to be content")
+    w.mode("waypoints")
+    w.mode("hold")
+    w.kill("/dynamics", signal.SIGINT)
+    w.until(lambda: all(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
+    w.until(lambda: "LOST" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card to say so")
+    w.start("/dynamics")
+    w.until(lambda: not any(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
+
+
+def test_it_keeps_no_garbage(w: World) -> None:
+    """Between two stretches of running, the number of living objects stays."""
+    w.tab("Vehicles")
+    w.pass_s(2.0)
+    gc.collect()
+    before = len(gc.get_objects())
+    w.pass_s(6.0)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 2000
