@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from shoal.config import find_config
+from shoal.errors import ShoalError
 from shoal.experiments.condition import Condition, load_condition
 from shoal.guidance.path_file import load_path
 from shoal.simulation.scenario import resolve_fleet
@@ -99,6 +100,8 @@ def vehicle_node(fleet: str | Path, vehicle: str, **options: object) -> NodeSpec
     chosen = Options(**options)  # type: ignore[arg-type]
     found = fleet_name(fleet)
     loaded, condition = load_fleet(found), load_condition(chosen.condition)
+    if vehicle not in loaded.names:
+        raise ShoalError(f"vehicle = '{vehicle}': not in fleet '{found}'; expected one of: {', '.join(loaded.names)}")
     relayed = _relayed(chosen, condition)
     parameters: dict[str, Value] = {
         **_common(found, chosen),

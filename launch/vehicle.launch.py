@@ -1,0 +1,49 @@
+"""One vehicle's controller on its own computer: ros2 launch shoal_bringup vehicle.launch.py vehicle:=bluerov2
+
+Guidance and the operator run elsewhere; so this one talks on the network unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+
+from launch import LaunchContext, LaunchDescription
+
+YES_NO = ["true", "false"]
+ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+    "fleet": ("two", "Fleet name or file, the same on all computers.", None),
+    "vehicle": ("", "Our name in the fleet.", None),
+    "condition": ("default", "What is believed of the vehicle: name or file.", None),
+    "use_sim_time": ("false", "Time from /clock.", YES_NO),
+    "relay": ("false", "Hear plans through the relay.", YES_NO),
+    "network": ("true", "Be heard beyond this machine.", YES_NO),
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `ros2 launch` calls."""
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+        for name, (default, text, choices) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[Any]:
+    """The controller, once the arguments are known."""
+    from shoal_ros.launching import launch_actions, switch
+    from shoal_ros.node_list import vehicle_node
+
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    node = vehicle_node(
+        given["fleet"],
+        given["vehicle"],
+        plant="none",
+        condition=given["condition"],
+        use_sim_time=given["use_sim_time"] == "true",
+        use_relay=switch(given, "relay"),
+    )
+    return launch_actions([node], given["network"] == "true")

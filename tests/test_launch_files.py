@@ -1,0 +1,145 @@
+"""fleet.launch.py and vehicle.launch.py start the list that `shoal up` starts; with the real launch_ros where it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from shoal.errors import ShoalError
+from shoal_ros.node_list import NodeSpec, fleet_nodes, vehicle_node
+
+ROOT = Path(__file__).resolve().parents[1]
+needs_launch = pytest.mark.skipif(
+    importlib.util.find_spec("launch_ros") is None, reason="launch_ros comes with a ROS 2 installation only"
+)
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.name.replace(".", "_"), path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def configured(module: ModuleType, **changes: str) -> dict[str, str]:
+    return {name: default for name, (default, _, _) in module.ARGUMENTS.items()} | changes
+
+
+CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
+    ({}, {}),
+    ({"fleet": "three", "path": "circle", "seed": "4"}, {"path": "circle", "seed": 4}),
+    ({"plant": "none", "use_sim_time": "true", "display": "false"},
+     {"plant": "none", "use_sim_time": True, "display": False}),
+    ({"condition": "loss_70", "rate": "0", "duration": "20"},
+     {"condition": "loss_70", "rate": 0.0, "lockstep": True, "duration_s": 20.0}),
+    ({"relay": "true", "record": "somewhere/dive"}, {"use_relay": True, "record": "somewhere/dive"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "options"), CASES)
+def test_same_nodes_as_shoal_up(
+    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, str], options: dict[str, Any]
+) -> None:
+    load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
+    module = load(ROOT / "launch/fleet.launch.py")
+    actions = module.start(SimpleNamespace(launch_configurations=configured(module, **arguments)))
+    assert started(actions) == wanted(fleet_nodes(arguments.get("fleet", "two"), **options))
+    reach = next(a.arguments for a in actions if type(a).__name__ == "SetEnvironmentVariable")
+    assert reach == ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
+
+def test_one_vehicle(monkeypatch: pytest.MonkeyPatch) -> None:
+    load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
+    module = load(ROOT / "launch/vehicle.launch.py")
+    given = configured(module, vehicle="bluerov3")
+    actions = module.start(SimpleNamespace(launch_configurations=given))
+    assert started(actions) == wanted([vehicle_node("two", "bluerov3", plant="none", use_relay=False)])
+    with pytest.raises(ShoalError, match="bluerov2, bluerov3"):
+        module.start(SimpleNamespace(launch_configurations=configured(module)))
+
+
+def started(actions: list[Any]) -> list[tuple[Any, ...]]:
+    nodes = [a.options for a in actions if type(a).__name__ == "Node"]
+    return [(n["package"], n["executable"], n["name"], n["namespace"], n["parameters"]) for n in nodes]
+
+
+def wanted(specs: list[NodeSpec]) -> list[tuple[Any, ...]]:
+    return [(s.package, s.executable, s.name, s.namespace, [dict(s.parameters)]) for s in specs]
+
+
+@needs_launch
+@pytest.mark.parametrize("name", ["fleet", "vehicle"])
+def test_real_launch_takes_the_description(name: str) -> None:
+    from launch_ros.actions import Node
+
+    from launch import LaunchContext
+
+    module = load(ROOT / f"launch/{name}.launch.py")
+    description = module.generate_launch_description()
+    assert {argument.name for argument in description.get_launch_arguments()} == set(module.ARGUMENTS)
+    context = LaunchContext()
+    context.launch_configurations.update(configured(module, **({"vehicle": "bluerov2"} if name == "vehicle" else {})))
+    nodes = [action for action in module.start(context) if isinstance(action, Node)]
+    specs = fleet_nodes("two") if name == "fleet" else [vehicle_node("two", "bluerov2", plant="none")]
+    assert [(n.node_package, n.node_executable) for n in nodes] == [(s.package, s.executable) for s in specs]
+
+
+RUNNER = """
+import sys
+from launch import LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+service = LaunchService()
+source = PythonLaunchDescriptionSource(sys.argv[1])
+arguments = [tuple(word.split(":=")) for word in sys.argv[2:]]
+service.include_launch_description(IncludeLaunchDescription(source, launch_arguments=arguments))
+sys.exit(service.run())
+"""
+
+
+@needs_launch
+@pytest.mark.ros
+@pytest.mark.slow
+def test_real_launch_runs_the_fleet(tmp_path: Path) -> None:
+    """Our own nodes, found as `ros2 launch` finds them, for three simulated seconds."""
+    for spec in fleet_nodes("two"):
+        marker = tmp_path / "share/ament_index/resource_index/packages" / spec.package
+        program = tmp_path / "lib" / spec.package / spec.executable
+        for file in (marker, program):
+            file.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m {spec.package}.{spec.executable} "$@"\n')
+        program.chmod(0o755)
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": str(tmp_path),
+        "ROS_LOG_DIR": str(tmp_path / "log"),
+        "ROS_DOMAIN_ID": "101",
+    }
+    words = [
+        sys.executable,
+        "-c",
+        RUNNER,
+        str(ROOT / "launch/fleet.launch.py"),
+        "duration:=3",
+        "rate:=0",
+        "path:=circle",
+    ]
+    process = subprocess.Popen(words, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               start_new_session=True)  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # its own session, nobody else's
+        raise
+    assert "the plant has ended" in output or "process has finished cleanly" in output, output
+    assert "running" in output and "back end" in output, output
