@@ -71,7 +71,7 @@ class KeyboardNode(Node):
 
     def close(self) -> None:
         """Let go."""
-        self._speaker.command(self._dead_man.release())
+        self._speaker.last(self._dead_man.release())
 
     def destroy_node(self) -> None:
         """Also where `close` is not reached."""

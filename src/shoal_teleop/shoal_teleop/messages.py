@@ -6,7 +6,7 @@ from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from shoal_ros import convert, topics, wires
+from shoal_ros import convert, process, topics, wires
 from shoal_teleop.sticks import Velocity
 
 
@@ -27,6 +27,12 @@ class Speaker:
         linear.x, linear.y, linear.z = velocity.east_mps, velocity.north_mps, velocity.up_mps
         message.twist.angular.z = velocity.yaw_radps
         self._cmd_vel.publish(message)
+
+    def last(self, velocity: Velocity | None) -> None:
+        """Before the node goes: a publisher that is gone sends nothing again."""
+        if velocity is not None:
+            self.command(velocity)
+            process.flush([self._cmd_vel], wall_s=1.0)
 
     def mode(self, name: str) -> None:
         """Ask for a mode."""

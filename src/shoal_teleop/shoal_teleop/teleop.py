@@ -57,7 +57,7 @@ class TeleopNode(Node):
 
     def close(self) -> None:
         """Let go."""
-        self._speaker.command(self._dead_man.release())
+        self._speaker.last(self._dead_man.release())
 
 
 def main() -> None:
