@@ -18,8 +18,14 @@ $(STAMP): requirements.txt tools/setup.sh $(wildcard src/*/setup.py src/*/setup.
 	@PYTHON='$(PYTHON)' tools/setup.sh
 	@touch $@
 
-run: setup  ## the demonstration
-	@$(BIN)/shoal demo
+run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, with a report
+	@folder=runs/circle-$$(date +%Y%m%d-%H%M%S); \
+	if $(BIN)/python -c 'import rclpy' 2>/dev/null; then \
+	  $(BIN)/shoal up two --path circle --for 60 --ready 0 --record $$folder && $(BIN)/shoal bag report $$folder; \
+	else \
+	  echo 'rclpy is not to be had here (its wheels are for x86-64 Linux): the same run in the simulator, without ROS.'; \
+	  $(BIN)/shoal simulate --path circle --out $$folder; \
+	fi
 
 test: setup  ## all tests
 	@$(BIN)/python -m pytest -q $(ARGS)
