@@ -235,8 +235,11 @@ def test_ends_when_a_node_ends_on_purpose() -> None:
 def test_stops_controllers_first_and_kills_who_will_not_hear() -> None:
     ended: list[str] = []
     said: list[str] = []
-    deaf = "import signal, time; signal.signal(2, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
-    polite = "import time\nprint('up', flush=True)\ntry: time.sleep(600)\nexcept KeyboardInterrupt: print('bye')"
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    polite = (
+        "import signal, sys, time\nsignal.signal(15, lambda *_: sys.exit(print('bye')))\n"
+        "print('up', flush=True)\ntime.sleep(600)"
+    )
     lines: list[str] = []
 
     def line(spec: NodeSpec, text: str) -> None:

@@ -30,6 +30,7 @@ def up(
         None, "--ready", min=0.0, help="Seconds all must be in place before a test starts."
     ),
     network: bool = typer.Option(False, "--network", help="Be heard beyond this machine."),
+    keystore: Path | None = typer.Option(None, help="SROS 2 key store: only nodes with keys may talk."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be started."),
 ) -> None:
     """Start plant, controllers and guidance of a fleet as ROS 2 nodes."""
@@ -58,12 +59,16 @@ def up(
             display=display,
             ready_s=ready,
         )
+        if keystore is not None:
+            if not (keystore / "enclaves").is_dir():
+                raise ShoalError(f"{keystore}: no folder 'enclaves' inside; expected a key store of `ros2 security`")
+            nodes = [node.secured() for node in nodes]
         if dry_run:
             for node in nodes:
                 print(shlex.join(node.command()))
             return
         wall_s = seconds if seconds and plant == "none" else None
-        code = run_fleet(nodes, chosen_domain(), network, wall_s)
+        code = run_fleet(nodes, chosen_domain(), network, wall_s, keystore)
     raise typer.Exit(code)
 
 

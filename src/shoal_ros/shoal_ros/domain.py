@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from shoal.errors import ShoalError
 
@@ -24,10 +25,17 @@ class Domain:
             self._claim.close()
             self._claim = None
 
-    def environment(self, network: bool = False) -> dict[str, str]:
-        """For child processes: this machine only, unless the network is asked for."""
+    def environment(self, network: bool = False, keystore: Path | None = None) -> dict[str, str]:
+        """For child processes: this machine only unless asked otherwise; with a key store, only who has a key."""
         reach = "SUBNET" if network else "LOCALHOST"
-        return {"ROS_DOMAIN_ID": str(self.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": reach}
+        chosen = {"ROS_DOMAIN_ID": str(self.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": reach}
+        if keystore is not None:
+            chosen |= {
+                "ROS_SECURITY_ENABLE": "true",
+                "ROS_SECURITY_STRATEGY": "Enforce",
+                "ROS_SECURITY_KEYSTORE": str(keystore.resolve()),
+            }
+        return chosen
 
 
 def claim_domain() -> Domain:

@@ -44,7 +44,7 @@ class Harness:
 
     def __exit__(self, *_: object) -> None:
         for child in self.children.values():
-            child.signal(signal.SIGINT)  # all at once; then wait
+            child.signal(signal.SIGTERM)  # all at once; then wait
         for child in self.children.values():
             child.end()
         self._executor.shutdown()

@@ -30,6 +30,7 @@ class NodeSpec:
     namespace: str = "/"
     parameters: Mapping[str, Value] = field(default_factory=dict)
     remappings: tuple[tuple[str, str], ...] = ()
+    enclave: str = ""  # of SROS 2; empty: none
 
     @property
     def full_name(self) -> str:
@@ -44,11 +45,15 @@ class NodeSpec:
             words += ["-r", f"{old}:={new}"]
         for key, value in self.parameters.items():
             words += ["-p", f"{key}:={_yaml(value)}"]
-        return words
+        return [*words, "--enclave", self.enclave] if self.enclave else words
 
     def command(self) -> list[str]:
         """Where `ros2 run` is not to be had."""
         return [sys.executable, "-m", f"{self.package}.{self.executable}", *self.ros_arguments()]
+
+    def secured(self) -> NodeSpec:
+        """With an enclave of its own name, as `ros2 security create_enclave` makes them."""
+        return replace(self, enclave=self.full_name)
 
     def changed(self, **parameters: Value) -> NodeSpec:
         """The same with other parameters."""

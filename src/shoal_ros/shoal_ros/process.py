@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import rclpy
 from rclpy.duration import Duration
@@ -61,7 +61,10 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> Non
 
 def start(args: Sequence[str] | None = None) -> None:
     """rclpy without its own signal handlers: those shut ROS down at once, and no last zero would go out."""
-    rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # keys missing, arguments that ROS cannot read: no use to try again
+        give_up(f"ROS does not start: {error}")
 
 
 def made(make_node: Callable[[], Node]) -> Node:
@@ -69,9 +72,14 @@ def made(make_node: Callable[[], Node]) -> Node:
     try:
         return make_node()
     except ShoalError as error:
-        print(f"[ERROR] {error}", file=sys.stderr, flush=True)
-        rclpy.try_shutdown()
-        raise SystemExit(BAD_INPUT) from None
+        give_up(str(error))
+
+
+def give_up(why: str) -> NoReturn:
+    """For bad input."""
+    print(f"[ERROR] {why}", file=sys.stderr, flush=True)
+    rclpy.try_shutdown()
+    raise SystemExit(BAD_INPUT)
 
 
 def settle() -> None:

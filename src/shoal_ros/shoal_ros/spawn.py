@@ -78,7 +78,7 @@ class Child:
 
     def end(self, wall_s: float = 5.0) -> None:
         """Politely, then not."""
-        self.signal(signal.SIGINT)
+        self.signal(signal.SIGTERM)
         if not self.wait(wall_s):
             self.signal(signal.SIGKILL)
             self.wait(wall_s)

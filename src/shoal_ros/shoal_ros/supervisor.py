@@ -80,7 +80,7 @@ class Supervisor:
         for kind in [*STOP_ORDER, None]:
             group = [c for c in left if kind is None or c.spec.executable == kind]
             for child in group:
-                child.signal(signal.SIGINT)
+                child.signal(signal.SIGTERM)  # SIGINT would be a traceback in one that is still starting
             end = time.monotonic() + wall_s
             for child in group:
                 if not child.wait(max(0.1, end - time.monotonic())):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 from shoal_ros.domain import Domain
@@ -51,11 +52,17 @@ class Log:
         return f"\033[{code}m{text}\033[0m" if self._coloured else text
 
 
-def run_fleet(specs: Sequence[NodeSpec], domain: Domain, network: bool = False, wall_s: float | None = None) -> int:
+def run_fleet(
+    specs: Sequence[NodeSpec],
+    domain: Domain,
+    network: bool = False,
+    wall_s: float | None = None,
+    keystore: Path | None = None,
+) -> int:
     """Until Ctrl-C, until a node ends on purpose, or until `wall_s` have passed. 0, or 1 when a node would not run."""
     log = Log(specs)
     asked = _Signals()
-    supervisor = Supervisor(domain.environment(network), log.line, log.say)
+    supervisor = Supervisor(domain.environment(network, keystore), log.line, log.say)
     reach = "on the network" if network else "on this machine"
     log.say(f"{len(specs)} nodes, ROS_DOMAIN_ID={domain.number} {reach}; Ctrl-C stops them")
     end = None if wall_s is None else time.monotonic() + wall_s
