@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 POINT_STEP_S = 0.1  # between the preview's points
 STATUS_PERIOD_S = 0.2
 IDLE_WALL_S = 0.2
-CLOCK_BACK_S = 1e-3  # a clock that goes back further than this has been reset
+CLOCK_BACK_S = 0.5  # a clock that goes back further has been reset; less is two sources that disagree
 
 
 class GuidanceNode(Node):
@@ -96,7 +96,8 @@ class GuidanceNode(Node):
             self._director, self._first_heard_s, self._status_s = None, None, -np.inf
             self._listen()
             self._heard.clear()  # of another time
-        self._last_s = t_s
+            self._last_s = t_s
+        self._last_s = t_s = max(t_s, self._last_s)
         self._listen()
         if self._director is None and not self._begin(t_s):
             return

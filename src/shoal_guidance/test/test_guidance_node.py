@@ -130,7 +130,7 @@ def goal(x: float, y: float, z: float = 0.0, frame: str = "map") -> PoseStamped:
 
 
 def test_starts_in_hold_where_the_fleet_is_and_looks_four_seconds_ahead(sea: Sea) -> None:
-    sea.go_on(0.5)
+    sea.go_on(1.0)
     assert np.allclose(sea.setpoint(), [0, 0, 5])
     preview = convert.preview_from_message(sea.references[-1])
     assert preview.times_s[-1] - preview.times_s[0] >= 4.0 - 1e-6 and preview.headings_rad is not None
