@@ -56,29 +56,28 @@ def start(context: LaunchContext) -> list[Any]:
     """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
     from shoal_gazebo.bringup import find_models, parse_current, prepare
     from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
+    from shoal_ros.launching import launch_actions
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     on = {name for name, value in given.items() if value == "true"}
     folder = Path(given["run_dir"] or tempfile.mkdtemp(prefix="shoal_gazebo_"))
     ready = prepare(given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]))
-    swimmers = [as_action(spec) for spec in swimming_nodes(ready, path=given["path"], record=given["record"])]
+    network = "network" in on
+    swimmers = launch_actions(swimming_nodes(ready, path=given["path"], record=given["record"]), network)
     if "gui" in on:
-        swimmers.append(Node(package="shoal_rqt", executable="station", parameters=[{"use_sim_time": True}]))
+        swimmers.append(Node(package="shoal_rqt", executable="operator_station", output="screen"))
     return [
-        *surroundings(find_models(), "network" in on),
+        *surroundings(find_models(), network),
         gazebo(ready.world_file, "headless" in on, "camera" in on),
-        *(as_action(spec, respawn=True) for spec in gazebo_nodes(ready)),
+        *launch_actions(gazebo_nodes(ready), network),
         *spawned_in_turn([spawner(s.arguments(ready.world.name)) for s in ready.spawns], swimmers),
     ]
 
 
 def surroundings(models: list[Path], network: bool) -> list[Any]:
-    """Models by name, and nothing beyond this machine unless asked: neither ROS nor Gazebo's own transport."""
+    """Models by name; Gazebo's own transport keeps to this machine unless asked (ROS: see `launch_actions`)."""
     actions: list[Any] = [AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", str(folder)) for folder in models]
-    if not network:
-        actions.append(SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"))
-        actions.append(SetEnvironmentVariable("GZ_IP", "127.0.0.1"))
-    return actions
+    return actions if network else [*actions, SetEnvironmentVariable("GZ_IP", "127.0.0.1")]
 
 
 def gazebo(world: Path, headless: bool, camera: bool) -> Any:
@@ -111,18 +110,3 @@ def _if_well(following: list[Any]) -> Any:
         return [LogInfo(msg=f"spawning failed with {event.returncode}"), Shutdown(reason="a vehicle was not spawned")]
 
     return go_on
-
-
-def as_action(spec: Any, respawn: bool = False) -> Node:
-    """A node of Shoal's own list as launch_ros wants it."""
-    return Node(
-        package=spec.package,
-        executable=spec.executable,
-        name=spec.name,
-        namespace=spec.namespace,
-        parameters=[dict(spec.parameters)],
-        remappings=list(spec.remappings),
-        output="screen",
-        respawn=respawn,
-        respawn_delay=1.0,
-    )

@@ -76,7 +76,7 @@ def test_controllers_follow_the_last_vehicle_only_when_all_went_well(
     started = nodes(last.options["on_exit"](well, None))
     ready = prepare("two", "ocean", tmp_path)
     expected = [(spec.package, spec.executable) for spec in swimming_nodes(ready)]
-    assert started == [*expected, ("shoal_rqt", "station")]
+    assert started == [*expected, ("shoal_rqt", "operator_station")]
     assert ("shoal_mpc", "mpc") in started and ("shoal_dynamics", "dynamics") not in started
     assert [type(a).__name__ for a in first.options["on_exit"](badly, None)] == ["LogInfo", "Shutdown"]
 
