@@ -51,7 +51,8 @@ class Verdict:
             parts.append(f"{close} smallest distance {self.distance_min_m:.2f} m ({', '.join(self.distance_pair)})")
         if self.fallbacks:
             parts.append(f"fallbacks on {', '.join(sorted(self.fallbacks))}")
-        return f"{self.test}: {verdict}. {', '.join(p.strip() for p in parts)}"
+        rest = ", ".join(part.strip() for part in parts)
+        return f"{self.test}: {verdict}. {rest[:1].upper()}{rest[1:]}"
 
 
 class TestJudge:

@@ -14,6 +14,7 @@ from shoal.experiments.record import RunRecord
 from shoal.simulation.run import RunSpec, simulate
 from shoal.vehicles.fleet_file import Fleet, load_fleet
 from shoal_rqt import news
+from shoal_rqt.judge import Verdict
 from shoal_rqt.mailbox import Mailbox
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtWidgets, application
@@ -68,6 +69,7 @@ def _station(
         if station.tabs.tabText(index) == tab:
             station.tabs.setCurrentIndex(index)
     station.show()
+    station.view.above.setFocus()
     _tell(model, news.ModeNews("hold"))
     stage(station)
     return station
@@ -109,6 +111,9 @@ def _test_running(station: Station) -> None:
 
 def _test_waiting(station: Station) -> None:
     _tell(station.model, news.ModeNews("test"), _status("waiting", countdown_s=3.2))
+    limits = station.model.limits
+    pair = ("bluerov2", "bluerov3")
+    station.model.verdicts.append(Verdict("line", True, 6.2, 2.08, pair, pair, frozenset(), limits))
     for row in range(4):
         item = station.test_panel.tests.item(row)
         item.setCheckState(type(item.checkState()).Checked)
@@ -116,7 +121,7 @@ def _test_waiting(station: Station) -> None:
 
 
 def _waypoints(station: Station) -> None:
-    for place in ((2.0, -3.0, 5.0), (5.0, 0.5, 6.5), (2.5, 4.0, 8.0), (-2.0, 2.5, 5.0)):
+    for place in ((2.0, -3.0, 5.0), (5.0, 0.5, 6.5), (2.5, 4.0, 8.0), (-3.4, 0.4, 5.0)):
         station.waypoints.add(place)
     station.waypoints.mark_sent()
     station.waypoints.move(2, (3.2, 4.4, 8.0))
@@ -124,7 +129,7 @@ def _waypoints(station: Station) -> None:
     _tell(
         station.model,
         news.ModeNews("waypoints"),
-        news.QueueNews(np.array([[5.0, 0.5, 6.5], [2.5, 4.0, 8.0], [-2.0, 2.5, 5.0]])),
+        news.QueueNews(np.array([[5.0, 0.5, 6.5], [2.5, 4.0, 8.0], [-3.4, 0.4, 5.0]])),
     )
 
 

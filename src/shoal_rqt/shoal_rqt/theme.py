@@ -44,7 +44,7 @@ LIGHT = Theme(
 DARK = Theme(
     name="dark", window="#161d24", panel="#1f2831", ink="#e6edf3", quiet="#9aa9b7", line="#35424e", water="#10161c",
     accent=SKY, good="#2ec79a", warn=ORANGE, bad="#ff7a33", reference="#d7e0e8",
-    vehicles=(SKY, "#2ec79a", PURPLE, ORANGE, "#4f9fd8", YELLOW, "#b39ddb", "#80cbc4", "#90b8f0", "#e0a0c0"),
+    vehicles=(SKY, "#2ec79a", PURPLE, ORANGE, YELLOW, "#4f7fd8", "#b39ddb", "#80cbc4", "#90b8f0", "#e0a0c0"),
 )  # fmt: skip
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
@@ -99,6 +99,16 @@ def style_sheet(theme: Theme) -> str:
     QPushButton#main:disabled {{ background: {t.panel}; color: {t.quiet}; }}
     QLineEdit, QListWidget, QTableWidget, QTreeWidget
         {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: 4px; padding: 2px; }}
+    QAbstractSpinBox, QComboBox {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: 4px;
+        padding: 3px 6px; selection-background-color: {t.accent}; selection-color: {t.panel}; }}
+    QAbstractSpinBox:focus, QComboBox:focus {{ border: 2px solid {t.accent}; padding: 2px 5px; }}
+    QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ width: 0; border: none; }}
+    QAbstractSpinBox QLineEdit {{ border: none; padding: 0 0 0 5px; background: transparent; }}
+    QComboBox::drop-down {{ border: none; width: 20px; }}
+    QComboBox::down-arrow {{ image: none; }}
+    QComboBox QAbstractItemView {{ background: {t.panel}; selection-background-color: {t.accent};
+        selection-color: {t.panel}; }}
+    QHeaderView, QTableCornerButton::section {{ background: {t.panel}; border: none; }}
     QHeaderView::section {{ background: {t.window}; color: {t.quiet}; border: none; padding: 3px 5px; }}
     QTabWidget::pane {{ border: none; top: 4px; }}
     QTabBar {{ qproperty-drawBase: 0; }}

@@ -91,6 +91,7 @@ class VehicleState:
         silent_s = wall_s - self.status.heard_s
         if silent_s > SILENT_S:
             return 2, f"controller silent for {silent_s:.0f} s"
-        reason = self.status.values.get("reason", "")
-        more = f" ({reason})" if reason and reason not in self.status.message else ""
-        return min(self.status.level, 2), self.status.message + more
+        head, colon, _ = self.status.message.partition(": ")
+        reason = self.status.values.get("reason", "")  # the message leaves figures out, so that it changes seldom
+        exact = f"{head}: {reason}" if colon and reason and self.status.values.get("mode") != "nmpc" else ""
+        return min(self.status.level, 2), exact or self.status.message

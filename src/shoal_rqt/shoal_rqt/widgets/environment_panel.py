@@ -9,6 +9,7 @@ from shoal_rqt.qt import QtWidgets
 from shoal_rqt.requests import Link, Reply
 from shoal_rqt.theme import restyle
 from shoal_rqt.water import Water
+from shoal_rqt.widgets.choice import Choice
 from shoal_rqt.widgets.vehicle_card import label
 
 RELAY = "/relay"
@@ -32,7 +33,7 @@ class EnvironmentPanel(QtWidgets.QWidget):
         self.waves = [_number(5.0, 0.05, " m/s", low=0.0) for _ in range(3)]
         self.period = _number(600.0, 1.0, " s", low=0.1, decimals=1)
         self.period.setValue(10.0)
-        self.shape = QtWidgets.QComboBox()
+        self.shape = Choice()
         self.shape.addItems(["sine", "square"])
         self.apply_button = QtWidgets.QPushButton("Apply to the water")
         self.still_button = QtWidgets.QPushButton("Still water")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal_rqt.model import Event, FleetModel
+from shoal_rqt.model import MOST_EVENTS, Event, FleetModel
 from shoal_rqt.qt import Qt, QtGui, QtWidgets
 from shoal_rqt.theme import LIGHT, Theme, restyle
 from shoal_rqt.widgets.vehicle_card import LEVELS, label
@@ -42,19 +42,23 @@ class EventLine(QtWidgets.QWidget):
 
     def refresh(self) -> None:
         """Only when there is something new."""
-        events = self._model.events
+        events = list(self._model.events)
         if not events or events[-1] is self._shown:
             return
-        self._shown = events[-1]
+        known = next((i for i in range(len(events) - 1, -1, -1) if events[i] is self._shown), -1)
+        if known < 0:
+            self.list.clear()
+        new, self._shown = events[known + 1 :], events[-1]
         self.last.setText(_line(events[-1]))
         self.last.setObjectName(LEVELS[min(events[-1].level, 2)] if events[-1].level else "quiet")
         restyle(self.last)
-        self.list.clear()
-        for event in events:
+        for event in new:
             item = QtWidgets.QListWidgetItem(_line(event))
             if event.level:
                 item.setForeground(QtGui.QColor(self._theme.warn if event.level == 1 else self._theme.bad))
             self.list.addItem(item)
+        while self.list.count() > MOST_EVENTS:
+            self.list.takeItem(0)
         self.list.scrollToBottom()
 
 

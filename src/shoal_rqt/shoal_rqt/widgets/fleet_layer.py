@@ -82,7 +82,7 @@ class FleetLayer:
             sight = model.sight(seer, seen, wall_s)
             ends[sight.angle_keeping] += [a.position_m, b.position_m]
             if sight.angle_keeping is Keeping.BROKEN:
-                texts.append((f"{seer}: {sight.angle_deg:.0f}°", 0.65 * a.position_m + 0.35 * b.position_m))
+                texts.append((f"{seer} looks {sight.angle_deg:.0f}° away", a.position_m))
         looks = {
             Keeping.INSIDE: pen(faded(theme.ink, 0.18), 1.0),
             Keeping.SOFT: pen(theme.warn, 2.0, dashed=True),
@@ -95,13 +95,14 @@ class FleetLayer:
 
     def _show_angles(self, texts: list[tuple[str, Array]], theme: Theme) -> None:
         while len(self.angles) < len(texts):
-            item = pg.TextItem(anchor=(0.5, 1.1))
+            item = pg.TextItem(anchor=(0.5, 1.0))
             item.setZValue(40)
             self._above.addItem(item, ignoreBounds=True)
             self.angles.append(item)
+        above_m = 32 * abs(float(self._above.getViewBox().viewPixelSize()[1]))  # clear of the hull
         for i, item in enumerate(self.angles):
             item.setVisible(i < len(texts))
             if i < len(texts):
                 text, place = texts[i]
                 item.setText(text, color=QtGui.QColor(theme.bad))
-                item.setPos(place[1], place[0])
+                item.setPos(place[1], place[0] + above_m)

@@ -52,6 +52,7 @@ class TestPanel(QtWidgets.QWidget):
         layout = QtWidgets.QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 4, 0)
         layout.addWidget(label("Tests, run from top to bottom:", "quiet"))
+        self.tests.setMaximumHeight(260)
         layout.addWidget(self.tests, 1)
         row = QtWidgets.QHBoxLayout()
         for widget in (self.file_button, self.repeat, self.duration):
@@ -63,6 +64,7 @@ class TestPanel(QtWidgets.QWidget):
         layout.addLayout(row)
         for below in (self.headline, self.bar, self.note, self.verdict):
             layout.addWidget(below)
+        layout.addStretch(1)
 
     def offer(self, name: str, ticked: bool = False) -> None:
         """One more in the list."""

@@ -12,6 +12,7 @@ from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtGui, QtWidgets
 from shoal_rqt.requests import Description, Link, ParameterInfo, Reply
 from shoal_rqt.theme import LIGHT, Theme, restyle
+from shoal_rqt.widgets.choice import Choice
 from shoal_rqt.widgets.vehicle_card import label
 
 ALL = "all controllers"
@@ -28,7 +29,7 @@ class TuningPanel(QtWidgets.QWidget):
         self._known: dict[str, ParameterInfo] = {}
         self._filling = False
         self._chosen = False  # whether the operator has picked a node
-        self.target = QtWidgets.QComboBox()
+        self.target = Choice()
         self.target.setAccessibleName("node to tune")
         self.reload_button, self.save_button = QtWidgets.QPushButton("Read"), QtWidgets.QPushButton("Save…")
         self.reload_button.setToolTip("Ask the node again")
@@ -37,6 +38,7 @@ class TuningPanel(QtWidgets.QWidget):
         self.tree.setHeaderLabels(["parameter", "value", "unit", "range"])
         self.tree.setEditTriggers(QtWidgets.QAbstractItemView.EditTrigger.NoEditTriggers)
         self.tree.setIndentation(12)
+        self.tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.tree.header()
         header.setStretchLastSection(True)
         for column, width in enumerate((150, 70, 50)):

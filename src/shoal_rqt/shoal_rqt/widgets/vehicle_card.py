@@ -82,7 +82,9 @@ class VehicleCard(QtWidgets.QFrame):
 
     def show_vehicle(self, model: FleetModel, vehicle: VehicleState, theme: Theme, index: int, wall_s: float) -> None:
         """As it is now."""
-        self.chip.setStyleSheet(f"color: {theme.vehicle(index).name()}; font-size: 14pt;")
+        look = f"color: {theme.vehicle(index).name()}; font-size: 14pt;"
+        if self.chip.styleSheet() != look:  # Qt reads a style sheet anew each time
+            self.chip.setStyleSheet(look)
         level, words = vehicle.words(wall_s)
         sights = model.neighbours(vehicle.name, wall_s)
         if level < 2 and any(s.broken for s in sights):
@@ -118,7 +120,8 @@ class VehicleCard(QtWidgets.QFrame):
         x, y, z = vehicle.odometry.position_m
         roll, pitch, yaw = vehicle.euler_deg
         self.where.setText(f"x {x:+.2f}   y {y:+.2f}   z {z:.2f} m      {vehicle.speed_mps:.2f} m/s")
-        self.attitude.setText(f"roll {roll:+.0f}°   pitch {pitch:+.0f}°   heading {yaw:03.0f}°")
+        heading = round(yaw) % 360
+        self.attitude.setText(f"roll {round(roll) + 0:+d}°   pitch {round(pitch) + 0:+d}°   heading {heading:03d}°")
 
     def _show_controller(self, model: FleetModel, vehicle: VehicleState, wall_s: float) -> None:
         age, status = model.plan_age_s(vehicle.name, wall_s), vehicle.status

@@ -27,8 +27,9 @@ class VehicleLayer:
         self._plan_view, self._side_view = plan, side
         self.hard, self.soft, self.ring, self.hull, self.side_hull = (QtWidgets.QGraphicsPathItem() for _ in range(5))
         self.trail, self.plan, self.side_trail, self.side_plan = (pg.PlotCurveItem() for _ in range(4))
+        self.plan_end = pg.ScatterPlotItem()
         self.label, self.side_label = pg.TextItem(anchor=(0.5, 0.0)), pg.TextItem(anchor=(0.5, 0.0))
-        above = (self.trail, self.hard, self.soft, self.ring, self.hull, self.plan, self.label)
+        above = (self.trail, self.hard, self.soft, self.ring, self.hull, self.plan, self.plan_end, self.label)
         beside = (self.side_trail, self.side_hull, self.side_plan, self.side_label)
         for view, items in ((plan, above), (side, beside)):
             for z, item in enumerate(items):
@@ -113,4 +114,6 @@ class VehicleLayer:
         for curve, points, down in ((self.trail, been, 0), (self.side_trail, been, 2)):
             curve.setData(points[:, 1], points[:, down], pen=pen(faded(colour, 0.45), 1.4))
         for curve, points, down in ((self.plan, going, 0), (self.side_plan, going, 2)):
-            curve.setData(points[:, 1], points[:, down], pen=pen(colour, 3.0), shadowPen=pen(theme.ink, 5.0))
+            curve.setData(points[:, 1], points[:, down], pen=pen(theme.ink, 2.0))
+        end = going[-1:]
+        self.plan_end.setData(end[:, 1], end[:, 0], pen=pen(theme.ink, 1.2), brush=colour, size=8)

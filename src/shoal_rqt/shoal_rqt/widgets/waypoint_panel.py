@@ -58,6 +58,7 @@ class WaypointPanel(QtWidgets.QWidget):
             box.setPrefix("")
             box.setSuffix(" m/s")
         box.setAccessibleName(f"waypoint {name}")
+        box.setMinimumWidth(64)
         return box
 
     def _build(self) -> None:

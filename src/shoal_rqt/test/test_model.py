@@ -1,0 +1,310 @@
+"""What the station knows: news in, state, ages and judgements out. Neither Qt nor ROS."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.errors import ShoalError
+from shoal.experiments.geometry import fov_angles_deg
+from shoal.fleet.odometry import Odometry
+from shoal.fleet.plan import Plan
+from shoal.guidance.path_file import load_path
+from shoal.guidance.slots import Slots
+from shoal.vehicles.fleet_file import load_fleet
+from shoal_rqt import news
+from shoal_rqt.fleets_here import running_domains
+from shoal_rqt.mailbox import MOST_EVENTS, Mailbox
+from shoal_rqt.model import FleetModel
+from shoal_rqt.requests import ParameterInfo
+from shoal_rqt.sight import Keeping, angle_and_distance
+from shoal_rqt.trail import Trail
+from shoal_rqt.water import Water
+from shoal_rqt.waypoint_list import Mark, WaypointList
+
+
+def odometry(north: float = 0.0, east: float = 0.0, heading_deg: float = 0.0, t_s: float = 1.0) -> Odometry:
+    half = np.radians(heading_deg) / 2
+    return Odometry(t_s, np.array([north, east, 5.0]), np.array([np.cos(half), 0, 0, np.sin(half)]),
+                    np.array([0.3, 0.4, 0.0]), np.zeros(3))  # fmt: skip
+
+
+def pair(distance_m: float = 2.2, heading_deg: float = 0.0) -> FleetModel:
+    """bluerov2 at the origin looks north to bluerov3, which looks back."""
+    model = FleetModel(load_fleet("two"))
+    slots = Slots({"bluerov2": np.zeros(3), "bluerov3": np.zeros(3)}, 1.0, None, 0.0, ("bluerov2", "bluerov3"))
+    sight = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
+    model.take(news.FormationNews(slots, sight), 0.0)
+    model.take(news.OdometryNews("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
+    model.take(news.OdometryNews("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
+    return model
+
+
+# -- the mailbox ------------------------------------------------------------------------------------------------
+
+
+def test_states_are_replaced_and_events_are_kept() -> None:
+    box = Mailbox()
+    for t in range(5):
+        box.put(news.ClockNews(float(t)))
+        box.put(news.EventNews(0, str(t)))
+        box.put(news.ModeNews("hold"))
+    drained = box.drain()
+    assert [n.t_s for n in drained if isinstance(n, news.ClockNews)] == [4.0]
+    assert [n.text for n in drained if isinstance(n, news.EventNews)] == ["0", "1", "2", "3", "4"]
+    assert box.drain() == []
+
+
+def test_a_window_that_sleeps_costs_no_memory() -> None:
+    box = Mailbox()
+    for t in range(10 * MOST_EVENTS):
+        box.put(news.OdometryNews(f"bluerov{t % 3}", odometry(t_s=t)))
+        box.put(news.EventNews(0, str(t)))
+    assert len(box.drain()) == MOST_EVENTS + 3
+
+
+def test_threads_may_fill_it_while_it_is_emptied() -> None:
+    box, taken = Mailbox(), []
+    threads = [threading.Thread(target=lambda: [box.put(news.EventNews(0, "x")) for _ in range(100)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        taken += box.drain()
+    assert len(taken + box.drain()) == 400
+
+
+# -- the fleet --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("distance_m", "heading_deg", "angle", "distance"),
+    [
+        (2.2, 0.0, Keeping.INSIDE, Keeping.INSIDE),
+        (2.2, 40.0, Keeping.SOFT, Keeping.INSIDE),
+        (2.2, -61.0, Keeping.BROKEN, Keeping.INSIDE),
+        (1.0, 0.0, Keeping.INSIDE, Keeping.SOFT),
+        (0.7, 0.0, Keeping.INSIDE, Keeping.BROKEN),
+    ],
+)
+def test_limits(distance_m: float, heading_deg: float, angle: Keeping, distance: Keeping) -> None:
+    sight = pair(distance_m, heading_deg).sight("bluerov2", "bluerov3", 0.1)
+    assert (sight.angle_keeping, sight.distance_keeping) == (angle, distance)
+    assert sight.broken == (Keeping.BROKEN in (angle, distance))
+    assert sight.angle_deg == pytest.approx(abs(heading_deg)) and sight.distance_m == pytest.approx(distance_m)
+
+
+def test_angles_are_those_of_the_reports() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        a, b = rng.normal(size=(2, 13))
+        a[3:7] /= np.linalg.norm(a[3:7])
+        angle, distance = angle_and_distance(Odometry.from_state(0.0, a), Odometry.from_state(0.0, b))
+        assert angle == pytest.approx(float(fov_angles_deg(np.stack([a, b])[None], ((0, 1),))[0, 0]), abs=1e-6)
+        assert distance == pytest.approx(float(np.linalg.norm(a[:3] - b[:3])))
+
+
+def test_an_angle_without_the_duty_to_see_breaks_nothing() -> None:
+    model = pair(heading_deg=170.0)
+    model.sight_pairs = (("bluerov3", "bluerov2"),)
+    assert not model.sight("bluerov2", "bluerov3", 0.1).broken
+
+
+def test_the_vehicles_own_word_counts_while_it_is_fresh() -> None:
+    model = pair()
+    model.take(news.SightNews("bluerov2", "bluerov3", 75.0, None), 0.0)
+    fresh, old = model.sight("bluerov2", "bluerov3", 0.5), model.sight("bluerov2", "bluerov3", 1.5)
+    assert fresh.angle_deg == 75.0 and fresh.distance_m == pytest.approx(2.2) and fresh.broken
+    assert old.angle_deg == pytest.approx(0.0)
+
+
+def test_a_lost_vehicle_is_said_once_and_so_is_its_return() -> None:
+    model = pair()
+    for wall_s in (1.0, 2.5, 3.0):
+        model.take(news.OdometryNews("bluerov2", odometry()), wall_s)
+        model.settle(wall_s)
+    assert [e.text for e in model.events] == ["bluerov3 is lost: no odometry"]
+    assert model.vehicles["bluerov3"].words(9.0) == (2, "LOST: no odometry for 9 s")
+    assert model.sight("bluerov2", "bluerov3", 3.0).distance_m is None
+    model.take(news.OdometryNews("bluerov3", odometry(north=2.2)), 4.0)
+    assert model.events[-1].text == "bluerov3 is heard again"
+
+
+def test_the_reason_of_a_fallback_is_told_with_its_figures() -> None:
+    model = pair()
+    why = "odometry is 0.61 s old, expected at most 0.5 s"
+    values = {"mode": "station_keeping", "reason": why, "solve_ms": "3.4"}
+    said = "keeping station: odometry is old"
+    model.take(news.DiagnosticNews("shoal: bluerov2 controller", "bluerov2", 1, said, values), 0.1)
+    vehicle = model.vehicles["bluerov2"]
+    assert vehicle.words(0.2) == (1, f"keeping station: {why}")
+    assert vehicle.status is not None and vehicle.status.number("solve_ms") == 3.4
+    model.take(news.OdometryNews("bluerov2", odometry()), 20.0)
+    assert vehicle.words(20.0) == (2, "controller silent for 20 s")
+
+
+def test_a_message_that_is_not_a_number_counts_as_silence() -> None:
+    model = pair()
+    bad = replace(odometry(), position_m=np.array([np.nan, 0, 0]))
+    model.take(news.OdometryNews("bluerov2", bad), 5.0)
+    assert model.vehicles["bluerov2"].heard_s == 0.0
+
+
+def test_ages_are_in_the_fleets_time() -> None:
+    model = pair()
+    model.take(news.ClockNews(10.0), 0.0)
+    plan = Plan("bluerov2", 1, 9.6, np.array([9.6]), np.zeros((1, 3)), np.zeros((1, 3)))
+    model.take(news.PlanNews("bluerov2", plan), 0.0)
+    assert model.plan_age_s("bluerov2", 0.1) == pytest.approx(0.4)
+    assert model.clock_stands(3.0) and model.plan_age_s("bluerov2", 3.0) == pytest.approx(3.0)
+
+
+def test_a_clock_that_goes_back_is_a_new_run() -> None:
+    model = pair()
+    model.take(news.ClockNews(10.0), 0.0)
+    model.take(news.ClockNews(0.0), 0.1)
+    assert len(model.vehicles["bluerov2"].trail.points_m) == 0 and "new run" in model.events[-1].text
+
+
+def test_vehicles_come_in_the_files_order_and_strangers_behind() -> None:
+    model = FleetModel()
+    for name in ("zulu", "bluerov10", "bluerov3"):
+        model.vehicle(name)
+    model.take(news.FactsNews("/guidance", {"fleet": "two"}), 0.0)
+    assert list(model.vehicles) == ["bluerov2", "bluerov3", "zulu", "bluerov10"]
+    model.take(news.FactsNews("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
+    assert model.limits.fov_hard_deg == 50.0
+
+
+def test_attitude_speed_and_saturation() -> None:
+    model = pair(heading_deg=-90.0)
+    vehicle = model.vehicles["bluerov2"]
+    assert vehicle.euler_deg == pytest.approx([0.0, 0.0, 270.0]) and vehicle.speed_mps == pytest.approx(0.5)
+    model.take(news.ThrustNews("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
+    assert vehicle.saturated.tolist() == [True, True] + [False] * 6
+
+
+# -- tests and their verdict ------------------------------------------------------------------------------------
+
+
+def run_test(model: FleetModel, last_s: float, after: str) -> None:
+    status: dict[str, Any] = {"test": "circle", "index": 0, "round": 1, "duration_s": 10.0, "state": "running"}
+    for t_s in (0.0, last_s):
+        model.take(news.TestNews(status | {"t_s": t_s}), 0.1)
+        model.settle(0.1)
+    model.take(news.TestNews(status | {"state": after, "t_s": 0.0}), 0.1)
+    model.settle(0.1)
+    model.settle(0.1)
+
+
+@pytest.mark.parametrize(
+    ("heading_deg", "last_s", "after", "words"),
+    [
+        (10.0, 9.9, "done", "circle: passed. Largest angle 10° (bluerov2 → bluerov3), smallest distance 2.20 m"),
+        (70.0, 9.9, "done", "circle: FAILED. Lost sight: largest angle 70°"),
+        (10.0, 4.0, "idle", "circle: broken off"),
+    ],
+)
+def test_a_test_gets_one_verdict(heading_deg: float, last_s: float, after: str, words: str) -> None:
+    model = pair(heading_deg=heading_deg)
+    run_test(model, last_s, after)
+    assert [v.sentence().startswith(words) for v in model.verdicts] == [True], model.verdicts[0].sentence()
+    assert model.verdicts[0].passed == ("passed" in words)
+
+
+# -- waypoints --------------------------------------------------------------------------------------------------
+
+
+def test_waypoints_travel_through_a_file(tmp_path: Path) -> None:
+    drawn, told = WaypointList(), []
+    drawn.watchers.append(lambda: told.append(len(drawn.marks)))
+    drawn.add((1.0, 2.0, 5.0), 0.25)
+    drawn.add((4.001, 2.0, 6.0))
+    drawn.add((4.0, 6.0, 6.0), 0.1)
+    assert drawn.marks[1] == Mark((4.0, 2.0, 6.0), 0.25)  # to the centimetre, as fast as the one before
+    drawn.save(tmp_path / "mine.yaml")
+    read = WaypointList()
+    read.load(tmp_path / "mine.yaml")
+    assert read.marks == drawn.marks and told == [1, 2, 3]
+    assert np.allclose(load_path(str(tmp_path / "mine.yaml")).position(0.0), [1.0, 2.0, 5.0])
+
+
+def test_waypoints_that_make_no_path_are_refused(tmp_path: Path) -> None:
+    drawn = WaypointList()
+    assert drawn.problem() == "no waypoints"
+    drawn.add((0.0, 0.0, 5.0))
+    with pytest.raises(ShoalError, match="one waypoint"):
+        drawn.save(tmp_path / "x.yaml")
+    drawn.add((0.0, 0.0, 5.0))
+    assert drawn.problem() == "waypoints 1 and 2 are the same place"
+    (tmp_path / "broken.yaml").write_text("version: 1\nspeed_mps: fast\nwaypoints: []\n")
+    with pytest.raises(ShoalError, match=r"broken\.yaml"):
+        drawn.load(tmp_path / "broken.yaml")
+
+
+def test_changes_are_unsent_until_sent() -> None:
+    drawn = WaypointList()
+    drawn.add((0.0, 0.0, 5.0))
+    drawn.add((1.0, 0.0, 5.0))
+    drawn.mark_sent()
+    assert not drawn.unsent
+    assert drawn.swap(0, 1) == 1 and drawn.unsent
+    assert drawn.swap(1, 1) == 1  # there is no later place
+    drawn.remove(0)
+    drawn.clear()
+    assert drawn.marks == ()
+
+
+# -- the rest ---------------------------------------------------------------------------------------------------
+
+
+def test_a_trail_stays_small_and_keeps_its_ends() -> None:
+    trail = Trail(step_m=0.1, most=200)
+    for x in np.arange(0.0, 300.0, 0.11):
+        trail.add(np.array([x, 0.0, 5.0]))
+    points = trail.points_m
+    assert len(points) <= 200 and points[0, 0] == 0.0 and points[-1, 0] > 299.0
+    assert np.all(np.diff(points[:, 0]) > 0)
+    trail.add(np.array([0.0, 50.0, 5.0]))  # a leap: the fleet was put somewhere else
+    assert len(trail.points_m) == 1
+
+
+def test_waves_on_a_current() -> None:
+    water = Water((0.2, 0.0, 0.0), (0.1, 0.0, 0.05), 8.0)
+    assert water.moving and water.velocity(2.0) == pytest.approx([0.3, 0.0, 0.05])
+    assert Water(waves_mps=(0.1, 0, 0), period_s=8.0, shape="square").velocity(5.0) == pytest.approx([-0.1, 0, 0])
+    assert not Water((0.2, 0.0, 0.0)).moving
+    assert "at most 5" in Water((4.0, 0.0, 0.0), (3.0, 0.0, 0.0)).problem()
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "unit"),
+    [
+        ("limits.distance_soft_m", "", "m"),
+        ("weights.position_xy", "1/m², horizontal position", "1/m²"),
+        ("weights.velocity", "s²/m², against the reference's velocity", "s²/m²"),
+        ("weights.attitude", "on ‖ε̃‖² = 1", ""),
+        ("acceleration_limit_mps2", "m/s², of the setpoint", "m/s²"),
+        ("penalties.distance_soft", "1/m", "1/m"),
+        ("rate_hz", "Hz of ROS time", "Hz"),
+    ],
+)
+def test_units(name: str, description: str, unit: str) -> None:
+    assert ParameterInfo(name, 1.0, description).unit == unit
+
+
+def test_ranges() -> None:
+    assert ParameterInfo("x", 1.0, low=0.0, high=1000.0).range_text == "0 … 1000"
+    assert ParameterInfo("x", 1.0, low=0.0).range_text == "0 … "
+    assert ParameterInfo("x", 1.0).range_text == ""
+
+
+def test_running_fleets_are_found(tmp_path: Path) -> None:
+    table = tmp_path / "unix"
+    table.write_text("Num RefCount\n0000: 2 0 0 2 1 7 @shoal-ros-domain-42\n0001: 2 0 0 2 1 8 @other\n")
+    assert running_domains(table) == [42]
+    assert running_domains(tmp_path / "nothing") == []

@@ -1,0 +1,350 @@
+"""The real window without ROS: a simulated fleet's state in, clicks and keys in, requests and pictures out."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import importlib
+import importlib.util
+import os
+import sys
+import time
+import types
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import yaml
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+pytest.importorskip("pyqtgraph")
+pytest.importorskip("PySide6.QtTest")
+from PySide6 import QtTest
+
+from shoal.fleet.odometry import Odometry
+from shoal.vehicles.fleet_file import load_fleet
+from shoal_rqt import news
+from shoal_rqt.mailbox import Mailbox
+from shoal_rqt.model import FleetModel
+from shoal_rqt.qt import Qt, QtCore, application
+from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
+from shoal_rqt.sight import Keeping
+from shoal_rqt.station import Station
+from shoal_rqt.theme import DARK, LIGHT, THEMES
+from shoal_rqt.widgets.tuning_panel import VALUE
+
+PACKAGE = Path(__file__).resolve().parents[1]
+LEFT = Qt.MouseButton.LeftButton
+
+
+def tell(station: Station, *items: news.News) -> None:
+    for item in items:
+        station.mailbox.put(item)
+    station.beat()
+    station.show_numbers(time.monotonic())
+    application().processEvents()
+
+
+def state(north: float, east: float, heading_deg: float) -> Odometry:
+    half = np.radians(heading_deg) / 2
+    place = np.array([north, east, 5.0])
+    return Odometry(1.0, place, np.array([np.cos(half), 0, 0, np.sin(half)]), np.zeros(3), np.zeros(3))
+
+
+@pytest.fixture
+def station() -> Iterator[Station]:
+    application()
+    made = Station(FleetModel(load_fleet("two")), Mailbox(), NoLink())
+    made.resize(1280, 800)
+    made.show()
+    made.model.sight_pairs = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
+    nodes = frozenset({"/guidance", "/bluerov2/mpc", "/bluerov3/mpc"})
+    tell(
+        made,
+        news.OdometryNews("bluerov2", state(0.0, -1.1, 90.0)),
+        news.OdometryNews("bluerov3", state(0.0, 1.1, -90.0)),
+        news.GraphNews(("bluerov2", "bluerov3"), nodes, stick=False),
+        news.ModeNews("hold"),
+    )
+    yield made
+    made.close_down()
+    made.close()
+
+
+def asked(station: Station, what: str) -> list[Any]:
+    assert isinstance(station.link, NoLink)
+    return [value for kind, value in station.link.asked if kind == what]
+
+
+# -- operating --------------------------------------------------------------------------------------------------
+
+
+def test_stop_goes_out_with_the_press_and_wherever_the_focus_is(station: Station) -> None:
+    QtTest.QTest.mousePress(station.bar.stop_button, LEFT)
+    assert asked(station, "stop") == [True]  # before the button is let go
+    QtTest.QTest.mouseRelease(station.bar.stop_button, LEFT)
+    station.waypoint_panel.fields["x"].setFocus()
+    QtTest.QTest.keyClick(station.waypoint_panel.fields["x"], Qt.Key.Key_Escape)
+    assert asked(station, "stop") == [True, True] and asked(station, "mode") == ["hold", "hold"]
+    tell(station, news.StopNews(True))
+    assert station.bar.stop_button.text() == "STOPPED" and station.bar.release.isVisible()
+    QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
+    assert asked(station, "stop")[-1] is True  # a second press never releases
+    QtTest.QTest.mouseClick(station.bar.release, LEFT)
+    assert asked(station, "stop")[-1] is False
+
+
+def test_buttons_show_the_mode_that_guidance_says(station: Station) -> None:
+    QtTest.QTest.mouseClick(station.bar.modes["waypoints"], LEFT)
+    assert asked(station, "mode") == ["waypoints"] and station.bar.modes["hold"].isChecked()
+    tell(station, news.ModeNews("waypoints"))
+    station.bar.refresh(time.monotonic())
+    assert station.bar.modes["waypoints"].isChecked() and not station.bar.modes["hold"].isChecked()
+    assert not station.bar.modes["manual"].isEnabled()  # nobody moves a stick
+
+
+def test_a_waypoint_is_clicked_dragged_and_typed(station: Station) -> None:
+    view = station.view
+    box = view.above.getPlotItem().getViewBox()
+
+    def pixel(east: float, north: float) -> QtCore.QPoint:
+        return view.above.mapFromScene(box.mapViewToScene(QtCore.QPointF(east, north)))
+
+    QtTest.QTest.mouseClick(view.above.viewport(), LEFT, pos=pixel(1.0, 1.0))
+    assert station.waypoints.marks == ()  # not switched on
+    view.adding.setChecked(True)
+    QtTest.QTest.mouseClick(view.above.viewport(), LEFT, pos=pixel(1.0, 1.0))
+    assert np.allclose(station.waypoints.marks[0].position_m, (1.0, 1.0, 5.0), atol=0.05)
+    view.adding.setChecked(False)
+    viewport = view.above.viewport()
+    QtTest.QTest.mousePress(viewport, LEFT, pos=pixel(*reversed(station.waypoints.marks[0].position_m[:2])))
+    for share in np.linspace(0.1, 1.0, 6):
+        QtTest.QTest.mouseMove(viewport, pixel(1.0 - 2.0 * share, 1.0 + 0.5 * share), delay=20)
+        application().processEvents()
+    QtTest.QTest.mouseRelease(viewport, LEFT, pos=pixel(-1.0, 1.5))
+    assert np.allclose(station.waypoints.marks[0].position_m, (1.5, -1.0, 5.0), atol=0.1)
+    table = station.waypoint_panel.table
+    table.item(0, 2).setText("7,5")
+    table.item(0, 3).setText("0.15")
+    assert station.waypoints.marks[0].position_m[2] == 7.5 and station.waypoints.marks[0].speed_mps == 0.15
+    table.item(0, 3).setText("fast")
+    assert "expected a number" in station.waypoint_panel.note.text() and table.item(0, 3).text() == "0.15"
+
+
+def test_a_click_in_the_profile_gives_the_depth(station: Station) -> None:
+    station.view.adding.setChecked(True)
+    box = station.view.side.getPlotItem().getViewBox()
+    pixel = station.view.side.mapFromScene(box.mapViewToScene(QtCore.QPointF(0.5, 3.0)))
+    QtTest.QTest.mouseClick(station.view.side.viewport(), LEFT, pos=pixel)
+    assert np.allclose(station.waypoints.marks[0].position_m[1:], (0.5, 3.0), atol=0.1)
+
+
+def test_tests_are_asked_for_in_order(station: Station) -> None:
+    panel = station.test_panel
+    for row in range(panel.tests.count()):
+        wanted = panel.tests.item(row).text() in ("line", "torus")
+        panel.tests.item(row).setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+    panel.repeat.setValue(3)
+    QtTest.QTest.keyClick(station, Qt.Key.Key_F5)
+    node, values = asked(station, "set_parameters")[0]
+    assert node == "/guidance" and values == {"test": "line,torus", "repeat": 3, "test_duration_s": 0.0}
+    panel._begin(Reply(True, ""))
+    assert asked(station, "call") == ["/guidance/start_test"]
+    panel._begin(Reply(False, "test = 'x': unknown"))
+    assert panel.note.text() == "test = 'x': unknown" and panel.note.objectName() == "bad"
+
+
+def test_the_countdown_is_shown(station: Station) -> None:
+    station.tabs.setCurrentWidget(station.test_panel)
+    status = {"state": "waiting", "test": "circle", "countdown_s": 3.2, "sequence": ["line", "circle"], "index": 1,
+              "round": 2, "rounds": 3, "waiting_for": []}  # fmt: skip
+    tell(station, news.TestNews(status))
+    assert station.test_panel.headline.text() == "circle, 2 of 2, round 2 of 3: getting ready"
+    assert station.test_panel.bar.format() == "starts in 3.2 s"
+    tell(station, news.TestNews(status | {"countdown_s": None, "waiting_for": ["bluerov3 is 3.1 m from its place"]}))
+    assert station.test_panel.note.text() == "bluerov3 is 3.1 m from its place"
+
+
+def test_broken_limits_are_marked_in_words_and_colour(station: Station) -> None:
+    tell(station, news.OdometryNews("bluerov3", state(0.0, -0.5, 20.0)))
+    card = station.vehicle_panel.cards["bluerov3"]
+    assert "LIMIT BROKEN" in card.state.text() and card.property("alarm") == "true"
+    assert "TOO CLOSE" in card.rows[0].accessibleName() and "out of sight" in card.rows[0].accessibleName()
+    assert card.rows[0].angle._keeping is Keeping.BROKEN
+    tell(station, news.OdometryNews("bluerov3", state(0.0, 1.1, -90.0)))
+    assert card.property("alarm") == "false"
+
+
+def test_tuning_shows_what_the_node_says(station: Station, tmp_path: Path) -> None:
+    panel = station.tuning_panel
+    station.tabs.setCurrentWidget(panel)
+    assert panel.target.currentText() == "all controllers" and asked(station, "describe")[-1] == "/bluerov2/mpc"
+    parameters = (
+        ParameterInfo("limits.distance_soft_m", 2.0, "", 0.0, 100.0),
+        ParameterInfo("fleet", "two", read_only=True),
+        ParameterInfo("ring.form", "off"),
+        ParameterInfo("max_qp_iterations", 25),
+    )
+    panel.show_parameters(Description("/bluerov2/mpc", parameters))
+    item = panel.item("limits.distance_soft_m")
+    assert item is not None and [item.text(i) for i in range(4)] == ["distance_soft_m", "2", "m", "0 … 100"]
+    item.setText(VALUE, "0.5")
+    sent = asked(station, "set_parameters")
+    assert sent == [(f"/{v}/mpc", {"limits.distance_soft_m": 0.5}) for v in ("bluerov2", "bluerov3")]
+    panel._answered("/bluerov3/mpc", "limits.distance_soft_m", 0.5, Reply(False, "expected ≥"))
+    assert panel.note.text() == "/bluerov3/mpc refuses: expected ≥" and item.text(VALUE) == "2"
+    count = panel.item("max_qp_iterations")
+    assert count is not None
+    count.setText(VALUE, "many")
+    assert "expected a value of type int" in panel.note.text()
+    panel.save(tmp_path / "p.yaml")
+    saved = yaml.safe_load((tmp_path / "p.yaml").read_text())["/**/mpc"]["ros__parameters"]
+    assert saved == {"limits": {"distance_soft_m": 2.0}, "ring": {"form": "off"}, "max_qp_iterations": 25}
+
+
+def test_water_that_cannot_be_is_refused_here(station: Station) -> None:
+    panel = station.environment_panel
+    panel.current[0].setValue(4.0)
+    panel.waves[0].setValue(3.0)
+    panel.apply_water()
+    assert asked(station, "water") == [] and "at most 5" in panel.note.text()
+    panel.still()
+    assert asked(station, "water")[0].current_mps == (0.0, 0.0, 0.0)
+
+
+# -- looks ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(1024, 640), (1920, 1080), (3840, 2160)])
+@pytest.mark.parametrize("theme", list(THEMES.values()), ids=lambda t: t.name)
+def test_every_tab_fits_every_size(station: Station, size: tuple[int, int], theme: Any) -> None:
+    station.dress(theme)
+    station.resize(*size)
+    for index in range(station.tabs.count()):
+        station.tabs.setCurrentIndex(index)
+        station.show_numbers(time.monotonic())
+        application().processEvents()
+        assert (station.width(), station.height()) == size  # nothing has pushed it wider
+        panel = station.tabs.currentWidget()
+        assert panel.minimumSizeHint().width() <= panel.width() + 4, station.tabs.tabText(index)
+    assert not station.grab().isNull()
+
+
+def test_every_control_is_reached_with_tab(station: Station) -> None:
+    kinds = ("QPushButton", "QToolButton", "QDoubleSpinBox", "QLineEdit", "Choice")
+    for index in range(station.tabs.count()):
+        panel = station.tabs.widget(index)
+        for child in panel.findChildren(QtCore.QObject):
+            if type(child).__name__ in kinds and child.isEnabled():
+                assert child.focusPolicy() != Qt.FocusPolicy.NoFocus or child.parent().focusPolicy(), child
+
+
+def test_signal_colours_differ_for_colour_blind_eyes() -> None:
+    """In lightness too, or they would be the same grey; and readable on their ground (WCAG: 3 to 1 for large text)."""
+
+    def luminance(colour: str) -> float:
+        parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    for theme in (LIGHT, DARK):
+        ground = luminance(theme.panel)
+        for colour in (theme.ink, theme.quiet, theme.good, theme.warn, theme.bad, theme.accent):
+            light, dark = max(ground, luminance(colour)), min(ground, luminance(colour))
+            assert (light + 0.05) / (dark + 0.05) >= 3.0, (theme.name, colour)
+        assert len(set(theme.vehicles)) == len(theme.vehicles)
+
+
+# -- running long -----------------------------------------------------------------------------------------------
+
+
+def test_running_on_leaves_no_more_memory_behind(station: Station) -> None:
+    """What half an hour of drawing would add, by the same measure, stays below 20 MB of Python's and none of Qt's."""
+
+    def run(beats: int, start: int) -> None:
+        for k in range(start, start + beats):
+            t_s = 0.05 * k
+            for name, east, heading in (("bluerov2", -1.1, 90.0), ("bluerov3", 1.1, -90.0)):
+                station.mailbox.put(news.OdometryNews(name, state(0.02 * k, east, heading)))
+                station.mailbox.put(news.ThrustNews(name, np.full(8, np.sin(t_s))))
+            station.mailbox.put(news.ClockNews(t_s))
+            station.mailbox.put(news.EventNews(0, f"event {k}"))
+            station.beat()
+            station.view.refresh(time.monotonic())
+            station.show_numbers(time.monotonic())
+            application().processEvents()
+
+    def living() -> tuple[int, int]:
+        gc.collect()
+        return sys.getallocatedblocks(), psutil.Process().memory_info().rss
+
+    run(220, 0)  # caches, trails and event lists fill up
+    blocks, rss = living()
+    run(120, 220)
+    more_blocks, more_rss = living()
+    draws = 1800 / 0.1  # in half an hour
+    assert (more_blocks - blocks) / 120 * draws * 64 < 20e6  # bytes
+    assert more_rss - rss < 6e6  # what Qt itself keeps; memory comes in large pieces
+
+
+# -- rqt --------------------------------------------------------------------------------------------------------
+
+
+def test_plugin_xml_names_a_class_that_is_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rqt is not installed, its base class is stood in for; what rqt does with the plugin is done to it."""
+    root = ET.parse(PACKAGE / "plugin.xml").getroot()
+    (entry,) = root.findall("class")
+    assert root.tag == "library" and root.get("path") == "." and entry.get("base_class_type") == "rqt_gui_py::Plugin"
+    assert entry.findtext("qtgui/label") and entry.findtext("description")
+    module_name, _, class_name = str(entry.get("type")).rpartition(".")
+    export = ET.parse(PACKAGE / "package.xml").getroot().find("export/rqt_gui")
+    assert export is not None and export.get("plugin") == "${prefix}/plugin.xml"
+    assert "plugin.xml" in (PACKAGE / "setup.py").read_text()
+    if importlib.util.find_spec("rqt_gui_py") is None:
+        stand_in = types.ModuleType("rqt_gui_py.plugin")
+
+        class Plugin(QtCore.QObject):
+            def __init__(self, context: Any) -> None:
+                super().__init__()
+
+        stand_in.Plugin = Plugin  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "rqt_gui_py", types.ModuleType("rqt_gui_py"))
+        monkeypatch.setitem(sys.modules, "rqt_gui_py.plugin", stand_in)
+    plugin = importlib.import_module(module_name)
+    monkeypatch.delitem(sys.modules, module_name)
+    made, link = Station(FleetModel(), Mailbox(), NoLink()), NoLink()
+    monkeypatch.setattr(plugin, "make_station", lambda: (made, link))
+    widgets: list[Any] = []
+    context = types.SimpleNamespace(serial_number=lambda: 2, add_widget=widgets.append)
+    found = getattr(plugin, class_name)(context)
+    assert widgets == [made] and made.windowTitle() == "Shoal (2)"
+    settings: dict[str, Any] = {"theme": "dark"}
+    store = types.SimpleNamespace(value=settings.get, set_value=settings.__setitem__)
+    found.restore_settings(None, store)
+    assert made.theme is DARK
+    made.change_theme()
+    found.save_settings(None, store)
+    assert settings["theme"] == "light"
+    found.shutdown_plugin()
+    assert link.asked == [("close", None)]
+
+
+def test_qt_is_imported_in_one_place_only() -> None:
+    for file in (PACKAGE / "shoal_rqt").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            bad = [n for n in names if n.split(".")[0] in ("PySide6", "PyQt5", "PyQt6", "python_qt_binding")]
+            assert not bad or file.name == "qt.py", file
+
+
+def test_widgets_and_model_know_no_ros() -> None:
+    allowed = {"ros_link.py", "ros_ears.py", "ros_calls.py"}
+    for file in (PACKAGE / "shoal_rqt").rglob("*.py"):
+        if file.name not in allowed:
+            text = file.read_text()
+            assert "import rclpy" not in text and "from rclpy" not in text and "_msgs" not in text, file
