@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import Vector3
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from shoal.experiments.geometry import distances_m, fov_angles_deg
@@ -164,6 +164,20 @@ def test_a_current_is_felt_and_fought(show: Show) -> None:
     times, states = show.states()
     assert show.path_error_m(times, states, begin_s, begin_s + 2.0) > 0.01
     assert show.path_error_m(times, states, begin_s + 6.0, begin_s + 8.0) < 0.1
+
+
+def test_stop_stops_everybody_and_releases(show: Show) -> None:
+    h = show.h
+    stop = h.publisher(topics.STOP)
+    thrust = {name: h.listen(topics.THRUST, vehicle=name, thruster="thruster3") for name in (A, B)}
+    h.spin(lambda: all(thrust.values()), "thrust")
+    stop.publish(Bool(data=True))
+    h.spin(lambda: show.now_says("dynamics", "stopped"), "the plant")
+    h.spin(lambda: all(show.now_says(f"{n} controller", "stopped by /fleet/stop") for n in (A, B)), "both controllers")
+    assert all(heard[-1].data == 0.0 for heard in thrust.values())
+    stop.publish(Bool(data=False))
+    h.spin(lambda: all(show.now_says(f"{n} controller", "following") for n in (A, B)), "both to go on")
+    h.spin(lambda: show.now_says("dynamics", "running"), "the plant")
 
 
 def test_reset_begins_anew_for_everybody(show: Show) -> None:

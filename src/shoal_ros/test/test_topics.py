@@ -1,0 +1,93 @@
+"""The table of topics is what runs and what the manual says; nodes open each topic with the QoS it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from shoal.control.settings import ControllerSettings
+from shoal.fleet.link import LinkSettings
+from shoal_ros import wires
+from shoal_ros.harness import Harness
+from shoal_ros.parameters import leaves
+from shoal_ros.qos import PROFILES, describe
+from shoal_ros.topics import TOPICS, Topic
+
+ROOT = Path(__file__).resolve().parents[3]
+MANUAL = (ROOT / "docs/ros.md").read_text(encoding="utf-8")
+NODES = {
+    "mpc": "src/shoal_mpc/shoal_mpc/mpc.py",
+    "dynamics": "src/shoal_dynamics/shoal_dynamics/dynamics.py",
+    "relay": "src/shoal_ros/shoal_ros/relay.py",
+    "display": "src/shoal_ros/shoal_ros/display.py",
+}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the manual's table whose heading begins with that word."""
+    found = re.search(rf"^\| {heading}\b.*\n\|[-|]+\n((?:\|.*\n)+)", MANUAL, re.MULTILINE)
+    assert found, heading
+    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in found[1].splitlines()]
+
+
+def test_manual_has_the_table_as_it_is() -> None:
+    ours = [
+        [f"`{t.name.replace('{', '<').replace('}', '>')}`", t.type, describe(t.qos), t.source, t.sinks] for t in TOPICS
+    ]
+    assert rows("topic") == ours
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_manual_has_every_parameter(node: str) -> None:
+    declared = set(re.findall(r'declare\(\s*self,\s*"(\w+)"', (ROOT / NODES[node]).read_text(encoding="utf-8")))
+    if node == "relay":
+        declared |= {leaf.name for leaf in leaves(LinkSettings())}
+    told = {name for cells in rows(node) for name in re.findall(r"`([a-z_]+)`", cells[0])}
+    assert told == declared
+
+
+def test_manual_names_every_group_of_settings() -> None:
+    for name in {leaf.name.split(".")[0] for leaf in leaves(ControllerSettings()) if "." in leaf.name}:
+        assert f"`{name}.*`" in MANUAL
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda t: t.name)
+def test_types_exist_and_names_fill_in(topic: Topic) -> None:
+    if topic.type.startswith("tf2_msgs"):
+        pytest.importorskip("tf2_msgs")
+    assert wires.message_class(topic.type).__name__ == topic.type.split("/")[1]
+    assert "{" not in topic.of(vehicle="a", other="b", thruster="t")
+    assert topic.qos in PROFILES
+
+
+def test_names_are_unique() -> None:
+    names = [topic.name for topic in TOPICS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.ros
+def test_what_dds_announces_is_what_the_manual_says() -> None:
+    """By the endpoints' own word: one publisher and one subscription of each."""
+    with Harness() as harness:
+        here = [t for t in TOPICS if not t.type.startswith("tf2_msgs")]
+        names = {"vehicle": "a", "other": "b", "thruster": "t"}
+        kept = [wires.publisher(harness.node, t, **names) for t in here]
+        heard = [harness.listen(t, **names) for t in here]
+        harness.spin(lambda: all(p.get_subscription_count() for p in kept), "all to fit each other")
+        assert len(heard) == len(kept)
+        for topic in here:
+            for find in (harness.node.get_publishers_info_by_topic, harness.node.get_subscriptions_info_by_topic):
+                announced = find(topic.of(**names))[0].qos_profile
+                assert announced.reliability == PROFILES[topic.qos].reliability
+                assert announced.durability == PROFILES[topic.qos].durability
+
+
+def test_no_node_opens_topics_past_the_table() -> None:
+    """Ours, at least; whoever needs another name adds a line to the table."""
+    for path in NODES.values():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert "create_publisher" not in text and "create_subscription" not in text
