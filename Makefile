@@ -27,8 +27,10 @@ run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, wit
 	  $(BIN)/shoal simulate --path circle --out $$folder; \
 	fi
 
-test: setup  ## all tests
-	@$(BIN)/python -m pytest -q $(ARGS)
+test: setup  ## all tests; those without ROS on all cores, then the real processes one after the other
+	@tools/setup.sh sdf
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m 'not ros' $(ARGS)
+	@$(BIN)/python -m pytest -q -m ros $(ARGS)
 
 bench: setup  ## all benchmarks
 	@$(BIN)/python -m shoal.cli bench all

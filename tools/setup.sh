@@ -2,6 +2,7 @@
 # Makes .venv and installs everything into it. Called by make; safe to stop at any moment and to run again.
 #   tools/setup.sh          the environment
 #   tools/setup.sh system   only the Debian packages that Qt needs (root)
+#   tools/setup.sh sdf      Gazebo's file checker, for the tests of models and worlds (where root)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the speed of every later start
@@ -9,6 +10,7 @@ unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the spee
 python=${PYTHON:-python3}
 venv_python=.venv/bin/python
 qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-0"
+sdf_packages="ignition-tools libsdformat-dev"
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -81,6 +83,13 @@ if [ "${1:-}" = system ]; then
     can_apt || fail "needs root and apt-get: apt-get install $qt_packages"
     # shellcheck disable=SC2086
     install_debian $qt_packages
+    exit
+fi
+if [ "${1:-}" = sdf ]; then
+    command -v ign >/dev/null && exit
+    if ! { can_apt && install_debian $sdf_packages; }; then
+        say "models and worlds are checked without Gazebo's own parser; as root: apt-get install $sdf_packages"
+    fi
     exit
 fi
 check_python

@@ -141,7 +141,7 @@ def test_odometry_that_cannot_be_is_refused() -> None:
     cases = {
         "not finite": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 1, np.nan, x)),
         "length": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 3, 0.5, x)),
-        "10 m/s": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 7, 50.0, x)),
+        "5 m/s": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 7, 50.0, x)),
         "old": lambda t, x: Odometry.from_state(t - 0.8, x),
         "future": lambda t, x: Odometry.from_state(t + 5.0, x),
         "no odometry": lambda t, x: None,

@@ -29,8 +29,8 @@ def refuse(odometry: Odometry, t_s: float, settings: GateSettings) -> str | None
     norm = float(np.linalg.norm(odometry.quaternion))
     if abs(norm - 1.0) > 0.05:
         return f"odometry quaternion has length {norm:.3f}, expected 1"
-    if np.abs(odometry.velocity_mps).max() > 10 or np.abs(odometry.rate_radps).max() > 20:
-        return "odometry velocity is beyond 10 m/s or 20 rad/s"
+    if np.abs(odometry.velocity_mps).max() > 5 or np.abs(odometry.rate_radps).max() > 20:
+        return "odometry velocity is beyond 5 m/s or 20 rad/s"
     age = t_s - odometry.stamp_s
     if age > settings.odometry_age_s:
         return f"odometry is {age:.2f} s old, expected at most {settings.odometry_age_s:.2f} s"
