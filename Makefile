@@ -41,6 +41,7 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
 	@$(BIN)/shoal picture exchange --out docs/images/exchange.png | tail -1
 	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1
+	@$(BIN)/shoal gui --screenshots docs/images | tail -1
 
 lint: setup  ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -39,12 +39,16 @@ Qt = QtCore.Qt
 __all__ = ["QShortcut", "Qt", "QtCore", "QtGui", "QtWidgets", "Signal", "application", "binding"]
 
 
+_kept: list[QtWidgets.QApplication] = []  # PyQt lets go of an application that nobody holds
+
+
 def application() -> QtWidgets.QApplication:
     """The one there is, or a new one."""
     found = QtWidgets.QApplication.instance()
     if isinstance(found, QtWidgets.QApplication):
         return found
     made = QtWidgets.QApplication(["shoal"])
+    _kept.append(made)
     made.setApplicationName("shoal")
     made.setApplicationDisplayName("Shoal")
     return made

@@ -113,7 +113,7 @@ def style_sheet(theme: Theme) -> str:
     QTabWidget::pane {{ border: none; top: 4px; }}
     QTabBar {{ qproperty-drawBase: 0; }}
     QTabBar::tab {{ padding: 5px 9px; border: none; border-bottom: 3px solid transparent; color: {t.quiet}; }}
-    QTabBar::tab:selected {{ color: {t.ink}; border-bottom: 3px solid {t.accent}; font-weight: 600; }}
+    QTabBar::tab:selected {{ color: {t.ink}; border-bottom: 3px solid {t.accent}; }}
     QTabBar::tab:focus {{ color: {t.accent}; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ border: none; background: transparent; }}
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

@@ -70,7 +70,7 @@ class BandGauge(QtWidgets.QWidget):
         self._value: float | None = None
         self._soft, self._hard, self._most = 1.0, 2.0, 3.0
         self._keeping, self._counts, self._theme = Keeping.INSIDE, True, LIGHT
-        self.setFixedHeight(18)
+        self.setFixedHeight(max(18, self.fontMetrics().height() + 2))
         self.setMinimumWidth(90)
         self.setSizePolicy(QtWidgets.QSizePolicy.Policy.Expanding, QtWidgets.QSizePolicy.Policy.Fixed)
 
@@ -87,19 +87,20 @@ class BandGauge(QtWidgets.QWidget):
 
     def paintEvent(self, event: QtGui.QPaintEvent) -> None:
         theme, painter = self._theme, QtGui.QPainter(self)
+        broken = self._keeping is Keeping.BROKEN
         painter.setRenderHint(QtGui.QPainter.RenderHint.Antialiasing)
-        text_px = 52
+        font = self.font()
+        font.setBold(broken)
+        # As wide as the widest text in this font: operators choose larger ones.
+        text_px = QtGui.QFontMetrics(font).horizontalAdvance(f"{188.88:.{self._digits}f}{self._unit}") + 4
         area = QtCore.QRectF(text_px, 5, self.width() - text_px - 4, self.height() - 10)
         self._paint_bands(painter, area)
-        broken = self._keeping is Keeping.BROKEN
         if self._value is not None and np.isfinite(self._value):
             x = area.left() + area.width() * min(max(self._value / self._most, 0.0), 1.0)
             painter.setPen(QtGui.QPen(QtGui.QColor(theme.panel), 1))
             painter.setBrush(QtGui.QColor(theme.bad if broken else theme.ink))
             painter.drawRoundedRect(QtCore.QRectF(x - 3.5, 1, 7, self.height() - 2), 2, 2)
         text = "–" if self._value is None else f"{self._value:.{self._digits}f}{self._unit}"
-        font = self.font()
-        font.setBold(broken)
         painter.setFont(font)
         painter.setPen(QtGui.QColor(theme.bad if broken else theme.ink))
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
