@@ -17,6 +17,7 @@ from shoal_rqt.widgets.command_bar import CommandBar
 from shoal_rqt.widgets.environment_panel import EnvironmentPanel
 from shoal_rqt.widgets.event_line import EventLine
 from shoal_rqt.widgets.fleet_view import FleetView
+from shoal_rqt.widgets.key_list import KeyList
 from shoal_rqt.widgets.recording_panel import RecordingPanel
 from shoal_rqt.widgets.test_panel import TestPanel
 from shoal_rqt.widgets.tuning_panel import TuningPanel
@@ -66,7 +67,7 @@ class Station(QtWidgets.QWidget):
             self.tabs.addTab(panel, name)
             self.tabs.setTabToolTip(number - 1, f"Ctrl+{number}")
         self.tabs.setMinimumWidth(350)
-        self.tabs.tabBar().setUsesScrollButtons(False)
+        self.tabs.tabBar().setUsesScrollButtons(True)
         self.tabs.tabBar().setExpanding(True)
         split = QtWidgets.QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(self.view)
@@ -110,6 +111,7 @@ class Station(QtWidgets.QWidget):
             "Ctrl+D": ("dark or light", self.change_theme),
         }
         self.shortcuts = {key: words for key, (words, _) in keys.items()}
+        self.keys: KeyList = KeyList(self.shortcuts, self)
         for key, (_, act) in keys.items():
             self._bind(key, act)
         delete = QShortcut(QtGui.QKeySequence("Delete"), self.waypoint_panel.table)
@@ -169,15 +171,8 @@ class Station(QtWidgets.QWidget):
         self.dress(THEMES["light" if self.theme.name == "dark" else "dark"])
 
     def show_keys(self) -> None:
-        """Every shortcut."""
-        lines = "".join(
-            f"<tr><td><b>{key}</b>&nbsp;&nbsp;</td><td>{words}</td></tr>" for key, words in self.shortcuts.items()
-        )
-        box = QtWidgets.QMessageBox(self)
-        box.setWindowTitle("Keys")
-        box.setText(f"<table>{lines}</table>")
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()  # does not wait: STOP has to work meanwhile
+        """Show or hide every shortcut."""
+        self.keys.toggle()
 
     def close_down(self) -> None:
         """Before the window goes."""

@@ -30,7 +30,7 @@ from shoal.vehicles.fleet_file import load_fleet
 from shoal_rqt import news
 from shoal_rqt.mailbox import Mailbox
 from shoal_rqt.model import FleetModel
-from shoal_rqt.qt import Qt, QtCore, application
+from shoal_rqt.qt import Qt, QtCore, QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
 from shoal_rqt.sight import Keeping
 from shoal_rqt.station import Station
@@ -96,6 +96,19 @@ def test_stop_goes_out_with_the_press_and_wherever_the_focus_is(station: Station
     assert asked(station, "stop")[-1] is True  # a second press never releases
     QtTest.QTest.mouseClick(station.bar.release, LEFT)
     assert asked(station, "stop")[-1] is False
+
+
+def test_nothing_stands_between_the_operator_and_stop(station: Station) -> None:
+    """Neither the list of keys nor a file dialog takes Esc or the mouse away from the window."""
+    QtTest.QTest.keyClick(station, Qt.Key.Key_F1)
+    assert station.keys.isVisible()
+    station.waypoint_panel.save_dialog()
+    QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
+    QtTest.QTest.keyClick(station, Qt.Key.Key_Escape)
+    assert asked(station, "stop") == [True, True]
+    for dialog in station.findChildren(QtWidgets.QFileDialog):
+        assert not dialog.isModal()
+        dialog.close()
 
 
 def test_buttons_show_the_mode_that_guidance_says(station: Station) -> None:
@@ -272,7 +285,8 @@ def test_running_on_leaves_no_more_memory_behind(station: Station) -> None:
                 station.mailbox.put(news.OdometryNews(name, state(0.02 * k, east, heading)))
                 station.mailbox.put(news.ThrustNews(name, np.full(8, np.sin(t_s))))
             station.mailbox.put(news.ClockNews(t_s))
-            station.mailbox.put(news.EventNews(0, f"event {k}"))
+            for text in (f"event {k}", f"another {k}"):
+                station.mailbox.put(news.EventNews(0, text))
             station.beat()
             station.view.refresh(time.monotonic())
             station.show_numbers(time.monotonic())
@@ -282,12 +296,12 @@ def test_running_on_leaves_no_more_memory_behind(station: Station) -> None:
         gc.collect()
         return sys.getallocatedblocks(), psutil.Process().memory_info().rss
 
-    run(220, 0)  # caches, trails and event lists fill up
+    run(120, 0)  # caches, trails and event lists fill up
     blocks, rss = living()
-    run(120, 220)
+    run(80, 120)
     more_blocks, more_rss = living()
     draws = 1800 / 0.1  # in half an hour
-    assert (more_blocks - blocks) / 120 * draws * 64 < 20e6  # bytes
+    assert (more_blocks - blocks) / 80 * draws * 64 < 20e6  # bytes
     assert more_rss - rss < 6e6  # what Qt itself keeps; memory comes in large pieces
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from shoal_rqt.model import FleetModel
@@ -27,6 +28,7 @@ class RecordingPanel(QtWidgets.QWidget):
         self.folder: Path | None = None  # of the current or the last recording
         self._own: QtCore.QProcess | None = None
         self._report: QtCore.QProcess | None = None
+        self.open_page: Callable[[QtCore.QUrl], object] = QtGui.QDesktopServices.openUrl
         self.name = QtWidgets.QLineEdit()
         self.name.setPlaceholderText("name; empty: date and time")
         self.button = QtWidgets.QPushButton("● Record")
@@ -111,7 +113,7 @@ class RecordingPanel(QtWidgets.QWidget):
             self._say(said.splitlines()[-1] if said else "the report could not be made", bad=True)
             return
         self._say(f"report: {pages[-1]}")
-        QtGui.QDesktopServices.openUrl(QtCore.QUrl.fromLocalFile(pages[-1]))
+        self.open_page(QtCore.QUrl.fromLocalFile(pages[-1]))
 
     def close_down(self) -> None:
         """A recorder of our own finishes its file."""

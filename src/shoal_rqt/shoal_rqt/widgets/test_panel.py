@@ -10,6 +10,7 @@ from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets
 from shoal_rqt.requests import Link, Reply
 from shoal_rqt.theme import restyle
+from shoal_rqt.widgets.files import ask_file
 from shoal_rqt.widgets.vehicle_card import label
 
 GUIDANCE = "/guidance"
@@ -102,11 +103,7 @@ class TestPanel(QtWidgets.QWidget):
         self._say(reply.text, bad=not reply.ok)
 
     def _choose_file(self) -> None:
-        name, _ = QtWidgets.QFileDialog.getOpenFileName(
-            self, "A path to run as a test", "", "Waypoint files (*.yaml *.yml)"
-        )
-        if name:
-            self.offer(name, ticked=True)
+        ask_file(self, "A path to run as a test", lambda path: self.offer(str(path), ticked=True))
 
     # -- what is going on ---------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from shoal_rqt.qt import Qt, QtGui, QtWidgets
 from shoal_rqt.requests import Description, Link, ParameterInfo, Reply
 from shoal_rqt.theme import LIGHT, Theme, restyle
 from shoal_rqt.widgets.choice import Choice
+from shoal_rqt.widgets.files import ask_file
 from shoal_rqt.widgets.vehicle_card import label
 
 ALL = "all controllers"
@@ -195,9 +196,7 @@ class TuningPanel(QtWidgets.QWidget):
     # -- saving -------------------------------------------------------------------------------------------------
 
     def _save_dialog(self) -> None:
-        name, _ = QtWidgets.QFileDialog.getSaveFileName(self, "Save parameters", "parameters.yaml", "YAML (*.yaml)")
-        if name:
-            self.save(Path(name))
+        ask_file(self, "Save parameters", self.save, save_as="parameters.yaml")
 
     def save(self, path: Path) -> None:
         """What may be tuned, for `--ros-args --params-file`."""

@@ -13,6 +13,7 @@ from shoal_rqt.qt import Qt, QtWidgets
 from shoal_rqt.requests import Link
 from shoal_rqt.theme import restyle
 from shoal_rqt.waypoint_list import DEFAULT_SPEED_MPS, Mark, WaypointList
+from shoal_rqt.widgets.files import ask_file
 from shoal_rqt.widgets.vehicle_card import label
 
 COLUMNS = ("x north (m)", "y east (m)", "z depth (m)", "speed (m/s)")
@@ -126,17 +127,11 @@ class WaypointPanel(QtWidgets.QWidget):
 
     def load_dialog(self) -> None:
         """Ask for a file."""
-        name, _ = QtWidgets.QFileDialog.getOpenFileName(self, "Load waypoints", "", "Waypoint files (*.yaml *.yml)")
-        if name:
-            self.load(Path(name))
+        ask_file(self, "Load waypoints", self.load)
 
     def save_dialog(self) -> None:
         """Ask for a file."""
-        name, _ = QtWidgets.QFileDialog.getSaveFileName(
-            self, "Save waypoints", "waypoints.yaml", "Waypoint files (*.yaml)"
-        )
-        if name:
-            self.save(Path(name))
+        ask_file(self, "Save waypoints", self.save, save_as="waypoints.yaml")
 
     def load(self, path: Path) -> None:
         """Say why not, if not."""
