@@ -75,13 +75,14 @@ class DynamicsNode(Node):
         self._duration_s = declare(self, "duration_s", 0.0, "s of simulated time, then it ends; 0: never", low=0.0)
         self._start_s = declare(self, "start_timeout_s", 30.0, "s of wall time to wait for everybody at start", low=0.0)
         self._reference = declare(self, "wait_for_reference", True, "the start waits for /fleet/reference too")
+        declare(self, "paused", False, "the clock stands", read_only=False)
         self._figures = declare(self, "figures_file", "", "file for latency and jitter at the end; empty: none")
         if self.rate == 0 and not self.lockstep:
             raise ShoalError("rate = 0 without lockstep; expected lockstep, or no controller could follow")
 
     def _open_topics(self) -> None:
         names = self.world.names
-        self._clock = wires.publisher(self, topics.CLOCK)
+        self._clock_out = wires.publisher(self, topics.CLOCK)
         self._odometry = [wires.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
         self._truth = [wires.publisher(self, topics.TRUTH, vehicle=n) for n in names]
         self._collisions = wires.publisher(self, topics.COLLISIONS)
@@ -108,6 +109,16 @@ class DynamicsNode(Node):
         self._publish(self._last)
 
     # -- the beat -----------------------------------------------------------------------------------------------
+
+    @property
+    def paused(self) -> bool:
+        return bool(self.get_parameter("paused").value)
+
+    def stand(self) -> None:
+        """Paused: say again where everybody is."""
+        self._hear()
+        self._publish(self._last)
+        self._diagnostics.tell(self.world.t_s, Level.WARN, "paused", {"t_s": self.world.t_s})
 
     def hold(self) -> None:
         """Before the start: say where everybody is, until everybody is there."""
@@ -140,7 +151,7 @@ class DynamicsNode(Node):
         self._tick += 1
         asking = self._tick * self.beat.tick % self.beat.period == 0
         if asking or self._tick % self._clock_ticks == 0:
-            self._clock.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
+            self._clock_out.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
         if asking:
             self._ask()
         for text in self.world.collisions():
@@ -163,7 +174,7 @@ class DynamicsNode(Node):
 
     def _publish(self, measured: list[Odometry | None]) -> None:
         if self.world.t_s == 0.0:
-            self._clock.publish(Clock())
+            self._clock_out.publish(Clock())
         for name, publisher, odometry in zip(self.world.names, self._odometry, measured, strict=True):
             if odometry is not None:
                 self.answers[name].ask(time.time_ns())
@@ -277,6 +288,11 @@ def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], 
         node.hold()
     pacer = Pacer(node.rate)
     while not over():
+        if node.paused:
+            node.stand()
+            serve(HOLD_S)
+            pacer.restart()
+            continue
         node.advance()
         if node.done:
             return

@@ -38,6 +38,7 @@ class MpcNode(Node):
         self._beat = Beat(self.role.settings.period_s)
         self._odometry: Odometry | None = None
         self._stopped = False
+        self._holding = ""  # why we do not follow
         self._overruns = 0
         self._reported_s = -np.inf
         self._last_s = -np.inf
@@ -172,7 +173,15 @@ class MpcNode(Node):
             self._odometry = odometry  # an overtaken one never replaces a newer
         if self._beat.due(t_s):
             self._step(t_s)
-        elif again:  # a clock that stands: whoever asks once more has not heard the answer
+        elif again:
+            self._answer_again(t_s)
+
+    def _answer_again(self, t_s: float) -> None:
+        """The clock stands: whoever asks once more may not have heard the answer, and we may know more than before."""
+        self._read(t_s)
+        if self._holding and not self._stopped and not self._course.goal(t_s, self._odometry).reason:
+            self._step(t_s)
+        else:
             self._say_thrust()
 
     def _time(self, stamp_s: float) -> float:
@@ -201,29 +210,29 @@ class MpcNode(Node):
     def _step(self, t_s: float) -> None:
         self._last_s = t_s
         self._beat.stepped(t_s)
-        holding = ""
+        self._holding = ""
         self._read(t_s)
         known = self._inbox.known(t_s)
         if self._stopped:
             command = self.agent.rest(t_s, self._odometry, "stopped by /fleet/stop")
         else:
             goal = self._course.goal(t_s, self._odometry)
-            holding = goal.reason
+            self._holding = goal.reason
             # Who tells no plan is not thought to go back to its place.
             places = goal.places.without(self._inbox.without_plan(t_s))
             command = self.agent.step(t_s, self._odometry, known, goal.own, places)
         self._forces_N = command.thrust_N.tolist()
         self._say_thrust()
         self._plan.publish(convert.plan_to_bytes(command.plan))
-        self._tell(t_s, command, known, holding)
+        self._tell(t_s, command, known)
 
     def _say_thrust(self) -> None:
         for publisher, force in zip(self._thrust, self._forces_N, strict=True):
             publisher.publish(Float64(data=force))
 
-    def _tell(self, t_s: float, command: Command, known: dict[str, Plan], holding: str) -> None:
+    def _tell(self, t_s: float, command: Command, known: dict[str, Plan]) -> None:
         self._overruns += command.health.overrun
-        level, message = report.verdict(command.health, holding, self._inbox.gone(t_s))
+        level, message = report.verdict(command.health, self._holding, self._inbox.gone(t_s))
         if self._diagnostics.due(t_s, Level(level), message):
             ages_s = {name: t_s - plan.stamp_s for name, plan in known.items()}
             values = report.values(command.health, ages_s, self._overruns)

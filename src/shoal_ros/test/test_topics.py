@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from rclpy.node import Node
+
 from shoal.control.settings import ControllerSettings
 from shoal.fleet.link import LinkSettings
 from shoal_ros import wires
@@ -91,3 +93,15 @@ def test_no_node_opens_topics_past_the_table() -> None:
     for path in NODES.values():
         text = (ROOT / path).read_text(encoding="utf-8")
         assert "create_publisher" not in text and "create_subscription" not in text
+
+
+def test_no_node_writes_over_a_name_of_rclpys_own() -> None:
+    """Node keeps its clock in `_clock`: a publisher of that name works until somebody sets a parameter."""
+    with Harness() as harness:
+        taken = set(vars(harness.node)) | set(dir(Node))
+    for path in ROOT.glob("src/*/*/*.py"):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"class \w+\(Node\)", text):
+            ours = set(re.findall(r"self\.(\w+)(?:, self\.\w+)*(?:: [^=\n]+)? = ", text))
+            ours |= set(re.findall(r"^    def (\w+)\(", text, re.MULTILINE)) - {"__init__", "destroy_node"}
+            assert not ours & taken, path
