@@ -106,7 +106,7 @@ class TestSummary:
         assert not summary.failed and summary.failure == ""
         assert summary.fov_max_deg == pytest.approx(0.0, abs=1e-6)
         assert summary.distance_min_m == pytest.approx(2.0)
-        assert summary.rmse_m == pytest.approx(0.0, abs=1e-9)
+        assert summary.rmse_whole_m == pytest.approx(0.0, abs=1e-9)
         assert summary.time_shift_s == pytest.approx((0.0, 0.0, 0.0), abs=0.005)
         assert summary.real_time_factor == pytest.approx(50.0)
         assert summary.solve_ms.median == summary.solve_ms.max == 5.0
@@ -116,7 +116,7 @@ class TestSummary:
         summary = summarise(make_record(shift_s=2.0))
         assert summary.time_shift_s == pytest.approx((2.0, 2.0, 2.0), abs=0.01)
         error = np.linalg.norm(circle(TIMES) - circle(TIMES - 2.0), axis=1)
-        assert summary.rmse_m == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-3)
+        assert summary.rmse_whole_m == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-3)
 
     def test_one_instant_of_lost_sight_is_a_failure(self) -> None:
         record = make_record()

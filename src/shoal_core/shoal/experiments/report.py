@@ -139,7 +139,7 @@ def _headline(rows: list[dict[str, Any]], cells: list[CellFigures]) -> list[tupl
     fov = clopper_pearson(sum(r["fov_failed"] for r in rows), len(rows))
     near = clopper_pearson(sum(r["distance_failed"] for r in rows), len(rows))
     shifts = [abs(s.worst) for c in cells for s, m in zip(c.shift_s, c.shift_measured, strict=True) if m and s.worst]
-    errors = [c.rmse_settled_m.worst for c in cells if c.rmse_settled_m.worst is not None]
+    errors = [c.rmse_m.worst for c in cells if c.rmse_m.worst is not None]
     crashed = sum(bool(r["crashed"]) for r in rows)
     figures = [
         (f"{len(rows)}", f"runs in {len(cells)} cells", ""),

@@ -25,7 +25,7 @@ DATA_SCHEMA = pa.schema([
     *[(f"time_shift_{axis}_s", _REAL) for axis in "xyz"],
     *[(f"time_shift_{axis}_measured", _FLAG) for axis in "xyz"],
     *[(f"time_shift_peak_{axis}_s", _REAL) for axis in "xyz"],
-    ("rmse_m", _REAL), ("rmse_settled_m", _REAL), ("path_error_max_m", _REAL), ("settle_s", _REAL),
+    ("rmse_whole_m", _REAL), ("rmse_m", _REAL), ("path_error_max_m", _REAL), ("settle_s", _REAL),
     ("fallbacks", _WHOLE), ("fallback_share", _REAL), ("slack_max", _REAL), ("neighbour_age_max_s", _REAL),
     ("thrust_rms_N", _REAL),
 ])  # fmt: skip

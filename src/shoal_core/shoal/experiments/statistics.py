@@ -52,8 +52,8 @@ class CellFigures:
     distance_min_m: Spread
     shift_s: tuple[Spread, Spread, Spread]
     shift_measured: tuple[bool, bool, bool]
+    rmse_whole_m: Spread
     rmse_m: Spread
-    rmse_settled_m: Spread
     fallback_share: float
     solve_ms_median: float | None
     solve_ms_p99: float | None
@@ -95,8 +95,8 @@ def cell_figures(rows: Sequence[dict[str, Any]]) -> CellFigures:
         distance_min_m=_spread(rows, "distance_min_m", min),
         shift_s=(shifts[0], shifts[1], shifts[2]),
         shift_measured=(measured[0], measured[1], measured[2]),
+        rmse_whole_m=_spread(rows, "rmse_whole_m", max),
         rmse_m=_spread(rows, "rmse_m", max),
-        rmse_settled_m=_spread(rows, "rmse_settled_m", max),
         fallback_share=float(np.mean([row["fallback_share"] or 0.0 for row in rows])),
         solve_ms_median=_spread(rows, "solve_ms_median", max).median,
         solve_ms_p99=_spread(rows, "solve_ms_p99", max).median,

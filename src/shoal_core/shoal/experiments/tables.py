@@ -84,7 +84,7 @@ def error_table(cells: Sequence[CellFigures]) -> Table:
         for c in group:
             rows.append((
                 TableCell(label), TableCell(c.path, key=c.key), TableCell(str(c.runs)), _crash_cell(c),
-                TableCell(_both(c.rmse_settled_m, ".3f")), TableCell(_both(c.rmse_m, ".3f")),
+                TableCell(_both(c.rmse_m, ".3f")), TableCell(_both(c.rmse_whole_m, ".3f")),
                 _following_cell(c.following), TableCell(_both(c.fov_max_deg, ".1f")),
                 TableCell(_both(c.distance_min_m, ".2f")), TableCell(f"{100 * c.fallback_share:.2f} %"),
             ))  # fmt: skip

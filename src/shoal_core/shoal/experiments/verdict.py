@@ -28,7 +28,7 @@ def verdict_table(summary: Summary, limits: Limits) -> Table:
     table.add_row("smallest distance", _value(summary.distance_min_m, ".2f", " m", summary.distance_failed),
                   f"≥ {limits.distance_hard_m:g} m", near)  # fmt: skip
     table.add_row("time shift x, y, z in s", _shifts(summary), "", shifts)
-    table.add_row("path error, settled", _value(summary.rmse_settled_m, ".3f", " m RMS", False), "", "–")
+    table.add_row("path error, settled", _value(summary.rmse_m, ".3f", " m RMS", False), "", "–")
     table.add_row("path error, largest", _value(summary.path_error_max_m, ".3f", " m", summary.path_failed),
                   f"≤ {PATH_BOUND_M:g} m", "–")  # fmt: skip
     table.add_row("solver, median / 99 % / max", _solve(summary), "", "–")
