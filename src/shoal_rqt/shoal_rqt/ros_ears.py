@@ -37,7 +37,7 @@ USUAL_THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
 class Ears:
     """`discover` finds vehicles as they come, `listen` empties all queues. In the ROS thread only."""
 
-    def __init__(self, node: Node, mailbox: Mailbox) -> None:
+    def __init__(self, node: Node, mailbox: Mailbox, on_stop: Callable[[bool], None]) -> None:
         self._node, self._mailbox = node, mailbox
         self._group = wires.Polled()
         self.vehicles: dict[str, tuple[str, ...]] = {}  # and their thrusters
@@ -53,7 +53,7 @@ class Ears:
         self._open(t.TEST_STATUS, lambda m: self._tell(news.TestNews(json.loads(m.data))), every=True)
         self._open(t.WAYPOINTS, self._queue)
         self._open(t.OCEAN_CURRENT, lambda m: self._tell(news.CurrentNews(enu_to_ned(np.array([m.x, m.y, m.z])))))
-        self._open(t.STOP, lambda m: self._tell(news.StopNews(bool(m.data))))
+        self._open(t.STOP, lambda m: on_stop(bool(m.data)))
         self._open(t.COLLISIONS, lambda m: self._tell(news.EventNews(2, str(m.data))), every=True)
         self._open(t.DIAGNOSTICS, self._diagnostics, every=True)
 

@@ -44,13 +44,13 @@ class RosLink:
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._ears, self._calls = Ears(self.node, mailbox), Calls(self.node)
+        self._stopped = False
+        self._ears, self._calls = Ears(self.node, mailbox, self._heard_stop), Calls(self.node)
         self._stop = wires.publisher(self.node, topics.STOP)
         self._thrust: dict[str, list[Publisher]] = {}
         self._set_mode = wires.publisher(self.node, topics.SET_MODE)
         self._waypoints = wires.publisher(self.node, topics.SET_WAYPOINTS)
         self._current = wires.publisher(self.node, topics.OCEAN_CURRENT)
-        self._stopped = False
         self._water: Water | None = None
         self._watered = (0, -np.inf)  # listeners, wall time when last said
         self._nodes: frozenset[str] = frozenset()
@@ -122,6 +122,11 @@ class RosLink:
         for publishers in list(self._thrust.values()):
             for publisher in publishers:
                 publisher.publish(Float64(data=0.0))
+
+    def _heard_stop(self, stopped: bool) -> None:
+        """From any station: while the fleet is stopped each of them holds the thrusters at zero, afterwards none."""
+        self._stopped = stopped
+        self._mailbox.put(news.StopNews(stopped))
 
     def _flow(self) -> None:
         """Waves for ever, a steady current once for each that comes to listen."""

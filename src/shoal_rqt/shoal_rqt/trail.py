@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 class Trail:
     """A point each `step_m`; when it is full, every second of the older half goes, so that old water gets coarser."""
 
-    def __init__(self, step_m: float = 0.05, most: int = 3000) -> None:
+    def __init__(self, step_m: float = 0.1, most: int = 3000) -> None:
         self._step_m = step_m
         self._points = np.empty((most, 3))
         self._count = 0
@@ -24,7 +24,7 @@ class Trail:
             leg_m = float(np.linalg.norm(position_m - self._points[self._count - 1]))
             if leg_m < self._step_m:
                 return
-            if leg_m > 100 * self._step_m:
+            if leg_m > 50 * self._step_m:
                 self.clear()
         if self._count == len(self._points):
             half = self._count // 2

@@ -21,6 +21,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist fo
 pytest.importorskip("pyqtgraph")
 from PySide6 import QtTest  # the tests' own mouse and keyboard
 from rclpy.qos import QoSProfile
+from std_msgs.msg import Bool
 
 from shoal_ros import convert, topics, wires
 from shoal_ros.harness import Harness
@@ -303,11 +304,18 @@ def test_recording_makes_a_bag(w: World) -> None:
     w.until(lambda: "messages on" in panel.note.text(), "the end of the recording")
     assert panel.folder is not None and panel.folder.name == "from_the_window"
     assert (panel.folder / "metadata.yaml").is_file() and any(panel.folder.glob("*.mcap"))
-    opened: list[QtCore.QUrl] = []
-    panel.open_page = opened.append
-    QtTest.QTest.mouseClick(panel.report_button, LEFT)
-    w.until(lambda: opened or panel.note.objectName() == "bad", "the report", wall_s=120.0)
-    assert opened and Path(opened[0].toLocalFile()).is_file(), panel.note.text()
+    assert panel.report_button.isEnabled()
+
+
+def test_it_keeps_no_garbage(w: World) -> None:
+    """Between two stretches of running, the number of living objects stays."""
+    w.tab("Vehicles")
+    w.pass_s(1.0)
+    gc.collect()
+    before = len(gc.get_objects())
+    w.pass_s(3.0)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 2000
 
 
 def test_nodes_may_go_and_come_back(w: World) -> None:
@@ -320,7 +328,8 @@ def test_nodes_may_go_and_come_back(w: World) -> None:
     QtTest.QTest.keyClick(w.station, Qt.Key.Key_Escape)
     w.until(lambda: all(len(log.read()) > 2 for log in logs), "zeros without a controller")
     assert all(message.data == 0.0 for log in logs for ns, message in log.sent if ns > killed_ns)
-    w.station.bar.stop(False)
+    w.bench.publisher(topics.STOP).publish(Bool(data=False))  # somebody else releases it
+    w.until(lambda: not w.model.stopped, "the release")
     w.until(lambda: "no plan" in w.model.vehicles["bluerov2"].words(time.monotonic())[1], "bluerov2 to miss the other")
     for name in ("/guidance", "/bluerov3/mpc"):
         w.start(name)
@@ -334,12 +343,14 @@ def test_nodes_may_go_and_come_back(w: World) -> None:
     w.until(lambda: not any(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
 
 
-def test_it_keeps_no_garbage(w: World) -> None:
-    """Between two stretches of running, the number of living objects stays."""
-    w.tab("Vehicles")
-    w.pass_s(1.0)
-    gc.collect()
-    before = len(gc.get_objects())
-    w.pass_s(3.0)
-    gc.collect()
-    assert len(gc.get_objects()) - before < 2000
+def test_the_report_opens(w: World) -> None:
+    """After the dive: the fleet is gone, the recording is there."""
+    for child in w.children.values():
+        child.signal(signal.SIGINT)
+    w.tab("Record")
+    panel = w.station.recording_panel
+    opened: list[QtCore.QUrl] = []
+    panel.open_page = opened.append
+    QtTest.QTest.mouseClick(panel.report_button, LEFT)
+    w.until(lambda: opened or panel.note.objectName() == "bad", "the report", wall_s=120.0)
+    assert opened and Path(opened[0].toLocalFile()).is_file(), panel.note.text()
