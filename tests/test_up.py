@@ -164,6 +164,7 @@ def test_a_lossy_condition_brings_the_relay() -> None:
     assert mpc["use_relay"] is True and mpc["odometry_fallback_s"] == 0.0
     assert "/relay" not in by_name(fleet_nodes("two", condition="loss_70", use_relay=False))
     assert "/relay" in by_name(fleet_nodes("two", use_relay=True))
+    assert "/relay" in by_name(fleet_nodes("two", condition="one_vehicle_stopped"))  # it is silent too
 
 
 def test_recording(tmp_path: Path) -> None:

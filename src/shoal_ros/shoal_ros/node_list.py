@@ -152,6 +152,7 @@ def _common(fleet: str, chosen: Options) -> dict[str, Value]:
 def _relayed(chosen: Options, condition: Condition) -> bool:
     link = condition.link
     perfect = not (link.loss or link.delay_s or link.jitter_s or link.dropouts or link.line_of_sight)
+    perfect = perfect and not any(stop.silent for stop in condition.stopped)
     return (not perfect) if chosen.use_relay is None else chosen.use_relay
 
 
@@ -174,7 +175,12 @@ def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
 def _relay(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
     link = condition.link.model_dump()
     dropouts = [float(t) for pair in link.pop("dropouts") for t in pair]
-    parameters: dict[str, Value] = {**_common(fleet, chosen), "seed": chosen.seed, **link}
+    parameters: dict[str, Value] = {
+        **_common(fleet, chosen),
+        "condition": _file("conditions", chosen.condition),
+        "seed": chosen.seed,
+        **link,
+    }
     if dropouts:
         parameters["dropouts"] = dropouts
     return NodeSpec("shoal_ros", "relay", "relay", parameters=parameters)

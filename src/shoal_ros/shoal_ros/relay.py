@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
+from shoal.experiments.condition import load_condition
 from shoal.fleet.link import Link, LinkSettings
 from shoal.fleet.plan import Plan
 from shoal.vehicles.fleet_file import load_fleet
@@ -36,6 +37,10 @@ class RelayNode(Node):
     def __init__(self) -> None:
         super().__init__("relay")
         self.names = load_fleet(declare(self, "fleet", "two", "fleet name or file")).names
+        condition = load_condition(
+            declare(self, "condition", "default", "whose silent vehicles are silenced: name or file")
+        )
+        self._silences = [stop for stop in condition.stopped if stop.silent]
         self._seed = declare(self, "seed", 0, "of what is lost when")
         self._settings = SettingsParameters(self, LinkSettings(), changed=self._change)
         self._link = self._fresh_link()
@@ -81,6 +86,8 @@ class RelayNode(Node):
 
     def _send(self, sender: str, data: bytes) -> None:
         t_s = self._tick()
+        if self._silenced(sender, t_s):
+            return
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
         parcel = Parcel(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
@@ -90,6 +97,13 @@ class RelayNode(Node):
                 self._sent += 1
                 self._passed += self._link.send(t_s, sender, receiver, parcel, at, there)
         self._hand_out(t_s)
+
+    def _silenced(self, sender: str, t_s: float) -> bool:
+        index = self.names.index(sender)
+        return any(
+            stop.vehicle == index and stop.from_s <= t_s and (stop.to_s is None or t_s < stop.to_s)
+            for stop in self._silences
+        )
 
     def _deliver(self) -> None:
         t_s = self._tick()

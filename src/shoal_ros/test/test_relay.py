@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,6 +148,24 @@ def test_what_was_under_way_when_the_clock_went_back_never_arrives(channel: Chan
     assert channel.set()
     channel.send()
     channel.h.spin(lambda: len(channel.heard) == 1, "what is new")
+
+
+def test_who_is_silent_by_condition_is_not_heard(channel: Channel, tmp_path: Path) -> None:
+    condition = tmp_path / "quiet.yaml"
+    condition.write_text("stopped:\n  - {vehicle: 0, from_s: 3.0, to_s: 5.0, silent: true}\n")
+    relay = channel.h.children["/relay"]
+    relay.end()
+    parameters = {"fleet": "two", "use_sim_time": True, "condition": str(condition)}
+    channel.h.start(NodeSpec("shoal_ros", "relay", "relay", parameters=parameters))
+    channel.h.spin(lambda: channel.plan.get_subscription_count(), "the new relay")
+    channel.t_s = 0.0
+    for begin_s, heard in ((1.0, 1), (3.5, 0), (5.5, 1)):
+        channel.run(begin_s - channel.t_s)
+        channel.h.linger(0.3)
+        channel.heard.clear()
+        channel.send()
+        channel.h.linger(0.3)
+        assert len(channel.heard) == heard
 
 
 def test_refuses_what_makes_no_sense(channel: Channel) -> None:
