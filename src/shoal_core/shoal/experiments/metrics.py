@@ -46,12 +46,19 @@ def summarise(record: RunRecord) -> Summary:
     path_error = _max(error[late])
     path_failed = path_error is not None and path_error > PATH_BOUND_M
     wall_s = _number(record.meta.get("wall_s"))
+    goal, goal_s = str(record.meta.get("goal", "")), record.meta.get("goal_s")
+    goal_missed = bool(goal) and goal_s is None
     return Summary(
         **_identity(record),
         vehicles=len(record.names),
         duration_s=record.duration_s,
-        failed=fov_failed or distance_failed or path_failed or broken,
-        failure=_in_words(record, worst_fov, nearest, path_error, broken),
+        # A run with a goal may start with its sight lost: then finding back is the test.
+        failed=(fov_failed and not goal) or distance_failed or path_failed or broken or goal_missed,
+        failure=_in_words(record, worst_fov, nearest, path_error, broken)
+        + (f"; not reached: {goal}" if goal_missed else ""),
+        goal=goal,
+        goal_s=goal_s,
+        goal_missed=goal_missed,
         fov_failed=fov_failed or (broken and bool(record.must_see)),
         distance_failed=distance_failed or (broken and len(record.names) > 1),
         path_failed=path_failed or broken,

@@ -20,6 +20,7 @@ DATA_SCHEMA = pa.schema([
     ("condition_hash", _TEXT), ("code_version", _TEXT), ("vehicles", _WHOLE), ("duration_s", _REAL),
     ("crashed", _FLAG), ("failed", _FLAG), ("failure", _TEXT),
     ("fov_failed", _FLAG), ("distance_failed", _FLAG), ("path_failed", _FLAG), ("broken", _FLAG),
+    ("goal", _TEXT), ("goal_s", _REAL), ("goal_missed", _FLAG),
     ("fov_max_deg", _REAL), ("fov_max_at_s", _REAL), ("fov_max_pair", _TEXT), ("fov_soft_share", _REAL),
     ("distance_min_m", _REAL), ("distance_min_at_s", _REAL), ("distance_min_pair", _TEXT), ("distance_max_m", _REAL),
     *[(f"time_shift_{axis}_s", _REAL) for axis in "xyz"],

@@ -28,12 +28,15 @@ class Summary(BaseModel):
     vehicles: int
     duration_s: float
 
-    failed: bool  # any of the four below
+    failed: bool  # any of those below
     failure: str  # which, where and when, in words; empty when it passed
     fov_failed: bool
     distance_failed: bool
     path_failed: bool
     broken: bool  # a state that is not a number
+    goal: str  # what else the run had to reach, in words; empty for paths
+    goal_s: float | None  # from when on it held for good
+    goal_missed: bool
 
     fov_max_deg: float | None
     fov_max_at_s: float | None

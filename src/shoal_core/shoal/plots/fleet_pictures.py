@@ -32,7 +32,7 @@ def exchange_picture(record: RunRecord, file: Path) -> Path:
         side.text(record.times_s[-1], record.limits.distance_hard_m + 0.05, "hard", ha="right", color=COLOURS[1])
         side.text(record.times_s[-1], record.limits.distance_soft_m + 0.05, "soft", ha="right", color=GREY)
         side.set_xlabel("time, s")
-        arrived = record.meta.get("arrival_s")
+        arrived = record.meta.get("goal_s")
         when = f"all arrived after {arrived:.0f} s" if arrived else "not all arrived"
         headline(
             figure,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shoal.experiments.condition import Condition
@@ -12,6 +14,7 @@ from shoal.simulation.scenario import RunSpec, Scenario, build_scenario, ring_fl
 from shoal.simulation.still import still_path, still_preview
 from shoal.vehicles.fleet_file import Fleet
 
+GOAL = "everyone at the opposite point"
 DEPTH_M = 8.0
 ARRIVED_M = 0.5
 SMALLEST_RADIUS_M = 5.0
@@ -62,7 +65,7 @@ def simulate_exchange(job: Job) -> RunRecord:
     gaps = np.linalg.norm(record.states[:, :, 0:3] - record.slots_m, axis=2)  # (T,V)
     inside = gaps.max(axis=1) < ARRIVED_M
     last_out = np.flatnonzero(~inside)
-    arrived = bool(inside[-1])
-    record.meta["arrived"] = arrived  # type: ignore[index]
-    record.meta["arrival_s"] = float(record.times_s[last_out[-1] + 1]) if arrived and len(last_out) else None  # type: ignore[index]
-    return record
+    goal_s = None
+    if inside[-1]:
+        goal_s = float(record.times_s[last_out[-1] + 1]) if len(last_out) else 0.0
+    return replace(record, meta={**record.meta, "goal": GOAL, "goal_s": goal_s})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ DEPTH_M = 8.0
 CURRENT_MPS = 0.5
 FASTEST_MPS = 0.5
 NEAREST_M, FARTHEST_M = 0.8, 6.0
+GOAL = "back within the soft limits"
 CLOSE_ENOUGH_M = 0.05  # below the soft distance still counts as back: odometry noise of 2 cm on either side
 
 
@@ -50,11 +53,10 @@ def build_recovery(condition: Condition, seed: int, duration_s: float, period_s:
 
 
 def simulate_recovery(job: Job) -> RunRecord:
-    """A campaign's job; `meta` says how long it took until the soft limits held for good."""
+    """A campaign's job; its goal is reached when the soft limits hold for good."""
     scenario = build_recovery(job.condition, job.seed, job.duration_s or 30.0, job.control_period_s or 0.05)
     record = FleetSimulator(scenario, make_controllers(scenario)).run()
-    record.meta["recovered_s"] = recovered_s(record)  # type: ignore[index]
-    return record
+    return replace(record, meta={**record.meta, "goal": GOAL, "goal_s": recovered_s(record)})
 
 
 def recovered_s(record: RunRecord) -> float | None:
