@@ -5,17 +5,14 @@ Nothing is remembered but what lies in the directory: to resume is to run the sa
 
 from __future__ import annotations
 
-import importlib
-import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.experiments.campaign_file import Campaign, campaign_jobs
+from shoal.experiments.cluster import Workers
 from shoal.experiments.job import check_inputs, find_simulate
 from shoal.experiments.provenance import code_version, machine_class
 from shoal.experiments.rows import crashed_row
@@ -63,91 +60,33 @@ def run_campaign(
         ]
         done = store.done()
         todo = [task for task in tasks if task.key not in done]
-        with _client(workers, scheduler) as connect:
-            if todo:
-                _work(connect(), run_task, todo, progress, "runs", store, len(jobs) - len(todo))
+        with Workers(workers, scheduler) as crew:
+            _make(crew, todo, store, progress, len(jobs) - len(todo))
             rows = store.compact().to_pylist()
             if campaign.record == "worst":
                 wanted = worst_keys(rows) - {p.name for p in store.recordings.glob("[!.]*")}
-                again = [task for task in tasks if task.key in wanted]
-                if again:
-                    _work(connect(), record_task, again, progress, "recordings of the worst runs")
+                _record(crew, [task for task in tasks if task.key in wanted], progress)
     return Outcome(len(jobs), len(todo), sum(r["crashed"] for r in rows), sum(r["failed"] for r in rows))
 
 
-def _work(
-    client: Any,
-    function: Callable[[Task], str],
-    tasks: Sequence[Task],
-    progress: Progress,
-    what: str,
-    store: Store | None = None,
-    before: int = 0,
-) -> None:
-    """Hand out all tasks and wait. With a store, a run whose worker died is committed as crashed."""
-    distributed: Any = importlib.import_module("distributed")
-    futures = {client.submit(function, task, pure=False, retries=0): task for task in tasks}
-    progress(before, before + len(tasks), what)
-    try:
-        for count, future in enumerate(distributed.as_completed(futures), start=before + 1):
-            task = futures[future]
-            if future.status == "error":
-                _crashed(task, _reason(future.exception()), store)
-            elif store is not None and not store.has(task.key):
-                raise ShoalError(f"{store.folder}: a result is missing; expected a directory all workers share")
-            progress(count, before + len(tasks), what)
-    except BaseException:
-        client.cancel(list(futures), force=True)
-        raise
+def _make(crew: Workers, tasks: Sequence[Task], store: Store, progress: Progress, before: int) -> None:
+    """Every run is committed by its worker; those that took their worker with them are committed here."""
+    progress(before, before + len(tasks), "runs")
+    for count, (task, error) in enumerate(crew.run(run_task, tasks) if tasks else (), start=before + 1):
+        if error is not None and not store.has(task.key):
+            store.put(crashed_row(task.job, describe(error), task.code_version, task.key), None)
+        elif not store.has(task.key):
+            raise ShoalError(f"{store.folder}: a result is missing; expected a directory all workers share")
+        progress(count, before + len(tasks), "runs")
 
 
-def _crashed(task: Task, reason: str, store: Store | None) -> None:
-    """A run is committed with its reason; a recording that could not be made is only worth a warning."""
-    if store is None:
-        warnings.warn(
-            f"recording of {' · '.join(task.job.cell)} seed {task.job.seed}: {reason}", ShoalWarning, stacklevel=2
-        )
-    elif not store.has(task.key):
-        store.put(crashed_row(task.job, reason, task.code_version, task.key), None)
-
-
-def _reason(error: BaseException) -> str:
-    if type(error).__name__ == "KilledWorker":
-        return "the worker process died (crash in native code, or out of memory)"
-    return describe(error)
-
-
-@contextmanager
-def _client(workers: int, scheduler: str | None) -> Iterator[Callable[[], Any]]:
-    """Gives a function that connects when first called: nothing to do should not start a cluster."""
-    distributed: Any = importlib.import_module("distributed")  # a second of imports that a report needs not pay
-    opened: list[Any] = []
-
-    def connect() -> Any:
-        if not opened and scheduler:
-            try:
-                opened.append(distributed.Client(scheduler, timeout="10s"))
-            except (OSError, ValueError, TimeoutError) as error:
-                raise ShoalError(
-                    f"--scheduler {scheduler}: {error}; expected the address of a Dask scheduler"
-                ) from None
-        elif not opened:
-            cluster = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",  # any free port: two campaigns may run side by side
-                memory_limit=None,
-                silence_logs=logging.CRITICAL,
-            )
-            opened.extend([distributed.Client(cluster), cluster])
-        return opened[0]
-
-    try:
-        yield connect
-    finally:
-        for thing in opened:
-            thing.close()
+def _record(crew: Workers, tasks: Sequence[Task], progress: Progress) -> None:
+    """A recording that could not be made is only worth a warning."""
+    for count, (task, error) in enumerate(crew.run(record_task, tasks) if tasks else (), start=1):
+        if error is not None:
+            which = " · ".join([*task.job.cell, f"seed {task.job.seed}"])
+            warnings.warn(f"recording of {which}: not made, {describe(error)}", ShoalWarning, stacklevel=2)
+        progress(count, len(tasks), "recordings of the worst runs")
 
 
 def _about(campaign: Campaign, keys: list[str], version: str) -> dict[str, object]:
