@@ -52,7 +52,7 @@ def _solver_table(rows: list[dict[str, Any]]) -> Any:
     for row in rows:
         times = [f"{row[key]:.2f}" for key in ("median_ms", "p99_ms", "max_ms", "cpu_median_ms")]
         faster = [f"{row[key]:.0f}" if key in row else "" for key in ("faster_median", "faster_p99")]
-        formats = {"build_s": ".1f", "duration_s": "g", "rmse_m": ".3f", "distance_min_m": ".3f", "fov_max_deg": ".1f"}
+        formats = {"build_s": ".1f", "duration_s": "g", "rmse_m": ".4f", "distance_min_m": ".3f", "fov_max_deg": ".1f"}
         loop = [format(row[key], form) for key, form in formats.items()]
         cost = f"{row['cost_ratio']:.3f}" if "cost_ratio" in row else ""
         table.add_row(row["controller"], *times, *faster, *loop, cost, str(row["failures"]))
