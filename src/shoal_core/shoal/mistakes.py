@@ -14,11 +14,17 @@ MOST = 5  # sentences; who has more mistakes than that begins with these
 
 def describe(path: Path, error: ValidationError, model: type[BaseModel]) -> str:
     """One line per mistake, e.g. `x.yaml: mass_kg = -3: expected greater than 0`."""
-    items = error.errors(include_url=False)
+    items = _without_echoes(error.errors(include_url=False))
     lines = [f"{path}: {_sentence(item, model)}" for item in items[:MOST]]
     if len(items) > MOST:
         lines.append(f"{path}: and {len(items) - MOST} more")
     return "\n".join(lines)
+
+
+def _without_echoes(items: list[Any]) -> list[Any]:
+    """A list whose only entry is wrong is also "too short" to pydantic: one mistake, one sentence."""
+    inside = {item["loc"][:n] for item in items for n in range(len(item["loc"]))}
+    return [item for item in items if item["type"] != "too_short" or item["loc"] not in inside]
 
 
 def _sentence(item: Any, model: type[BaseModel]) -> str:
