@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,8 +80,3 @@ def arrange(chosen: Sequence[Neighbour], must_see: frozenset[str], places: int, 
         others.hard_m[j] = limits.distance_hard_m + neighbour.margin_m
         others.seen[j] = float(neighbour.name in must_see)
     return others
-
-
-def ages(plans: Mapping[str, Plan], t_s: float) -> dict[str, float]:
-    """Age of what was last heard of each."""
-    return {name: t_s - plan.stamp_s for name, plan in plans.items()}
