@@ -80,7 +80,7 @@ def _settle(station: Station) -> None:
     for _ in range(4):
         station.beat()
         station.view.fit()
-        station.view.refresh(time.monotonic())
+        station.draw(time.monotonic())
         station.show_numbers(time.monotonic())
         QtWidgets.QApplication.processEvents()
 

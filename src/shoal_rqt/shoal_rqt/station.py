@@ -140,11 +140,15 @@ class Station(QtWidgets.QWidget):
         self.model.settle(wall_s)
         if wall_s - self._drawn_s >= DRAW_S:
             self._drawn_s = wall_s
-            self.view.refresh(wall_s)
-            self.bar.refresh(wall_s)
+            self.draw(wall_s)
         if wall_s - self._told_s >= NUMBERS_S:
             self._told_s = wall_s
             self.show_numbers(wall_s)
+
+    def draw(self, wall_s: float) -> None:
+        """The fleet and the bar above it."""
+        self.view.refresh(wall_s)
+        self.bar.refresh(wall_s)
 
     def show_numbers(self, wall_s: float) -> None:
         """Panels; those behind another tab wait until they are looked at."""

@@ -45,6 +45,8 @@ def tell(station: Station, *items: news.News) -> None:
     for item in items:
         station.mailbox.put(item)
     station.beat()
+    # A beat draws only so often; what was told is to be seen now, however quick the machine is.
+    station.draw(time.monotonic())
     station.show_numbers(time.monotonic())
     application().processEvents()
 
