@@ -204,7 +204,7 @@ def test_plan_is_what_happens() -> None:
     loop.plant.step(command.thrust_N[None], PERIOD_S)
     loop.t_s += PERIOD_S
     loop.run(1.0)
-    said = command.plan.at(np.array([loop.t_s]))[0][0]
+    said = command.plan.at(np.array([loop.t_s]))[0]
     assert np.linalg.norm(said - loop.plant.states[0, :3]) < 0.05
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -249,3 +251,37 @@ def test_bench_rows_have_what_readers_of_the_json_expect() -> None:
     assert rows[0]["median_ms"] <= rows[0]["p99_ms"] <= rows[0]["max_ms"]
     assert rows[0]["distance_min_m"] > 1.9
     assert codegen.cache_directory().name  # the caller's cache is back
+
+
+@needs_compiler
+def test_controllers_that_share_scratch_memory_do_not_spoil_each_other() -> None:
+    """Neither one that was fed NaN, nor another size, nor another thread."""
+    nmpc, ruined, other = controller(2, "kernel"), controller(2, "kernel"), controller(3, "kernel")
+
+    def solve(seed: int) -> Array:
+        randomise(nmpc.problem, seed)
+        nmpc.backend.iterate(50, 1e-6)
+        return nmpc.problem.u.copy()
+
+    alone = [solve(seed) for seed in range(4)]
+    for seed in range(4):
+        for victim in (ruined, other):
+            randomise(victim.problem, seed + 10)
+            victim.problem.stages[1 + seed * 4, :] = np.nan
+            assert victim.backend.iterate(50, 1e-6) >= 2
+        np.testing.assert_array_equal(solve(seed), alone[seed])
+    randomise(ruined.problem, 20)
+    ruined.backend.iterate(50, 1e-6)
+    right = ruined.problem.u.copy()
+
+    def again(_: int) -> Array:
+        """Each thread has its own problem and should have its own scratch memory."""
+        mine = controller(2, "kernel")
+        for _ in range(40):
+            randomise(mine.problem, 20)
+            mine.backend.iterate(50, 1e-6)
+        return mine.problem.u
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(again, range(4)):
+            np.testing.assert_array_equal(found, right)

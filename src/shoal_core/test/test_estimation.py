@@ -96,13 +96,17 @@ def test_correction_equals_the_textbook_update() -> None:
     estimator = StateEstimator(VEHICLE, EstimatorSettings())
     a = rng.standard_normal((21, 21))
     p = a @ a.T + np.eye(21)
-    innovation = rng.standard_normal(12)
-    variance = estimator._measurement
-    estimator._correct.inputs[0][:], estimator._correct.inputs[2][:] = p.ravel(), innovation
-    estimator._correct.call()
-    gain = np.linalg.solve(p[:12, :12] + np.diag(variance), p[:12]).T
-    np.testing.assert_allclose(estimator._correct.outputs[1], gain @ innovation, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(estimator._correct.outputs[0].reshape(21, 21), p - gain @ p[:12], atol=1e-6)
+    gap = 1e-3 * rng.standard_normal(12)  # small: the angles' innovation is exact to first order
+    attitude = Odometry.from_state(0.0, np.array([0, 0, 0, 1, *(gap[3:6] / 2), 0, 0, 0, 0, 0, 0]))
+    measured = Odometry(0.0, gap[0:3], attitude.quaternion, gap[6:9], gap[9:12])
+    estimator._covariance[:] = p.ravel()
+    estimator.correct(measured)
+    gain = np.linalg.solve(p[:12, :12] + np.diag(estimator._measurement), p[:12]).T
+    change = gain @ gap
+    x, n = estimator.state, float(np.sqrt(1 + change[3:6] @ change[3:6] / 4))
+    got = np.concatenate([x[0:3], 2 * n * x[4:7], x[7:13], estimator.wrench, estimator.current])
+    np.testing.assert_allclose(got, change, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(estimator.covariance, p - gain @ p[:12], atol=1e-6)
 
 
 def test_thrust_history_matches_the_differential_equation() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.codegen import compiler
 from shoal.control.backends.linearise import Stages
 from shoal.control.formulation import NX, Formulation, offsets, split
-from shoal.control.kernel import Kernel
+from shoal.control.kernel import Kernel, workspace
 from shoal.control.problem import Problem
 from shoal.vehicles.parameters import structure_of
 from solver_problems import controller, randomise, rov, unit
@@ -103,7 +103,7 @@ def test_kernel_linearises_as_casadi_does(seed: int) -> None:
     x, u = problem.x.copy(), problem.u.copy()
     assert kernel.iterate(25, 1e-3) < 2
     width = 16 + 8
-    work = kernel._keep[1]
+    work = workspace(kernel.sizes).stages
     per_stage = (len(work) - 8) // len(x)
     dynamics = problem.formulation.dynamics()
     for k in range(len(u)):

@@ -243,7 +243,7 @@ class MpcNode(Node):
         own = self._odometry
         if own is not None and np.isfinite(own.state).all():
             for name, plan in known.items():
-                pair = report.sight(own, plan.at(np.array([own.stamp_s]))[0][0])
+                pair = report.sight(own, plan.at(np.array([own.stamp_s]))[0])
                 for publisher, value in zip(self._sight[name], pair, strict=True):
                     publisher.publish(Float64(data=value))
         if self._path.get_subscription_count():

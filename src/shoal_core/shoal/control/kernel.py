@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,21 +76,42 @@ class Kernel:
         if library is None:
             raise RuntimeError("no C compiler: the compiled back end is not to be had")
         count = len(problem.steps_s)
-        p = problem
-        self._keep = (
-            problem,
-            np.zeros(library.stage_bytes * (count + 1) // 8 + 8),
-            np.zeros(library.iw_size, dtype=np.int64),
-            np.zeros(library.w_size),
-        )
+        p = self._problem = problem
+        self.sizes = (library.stage_bytes * (count + 1) // 8 + 8, library.iw_size, library.w_size)
         self._step = library.step
         arrays = [p.x, p.u, p.steps_s, p.stages, p.globals, p.weights, p.limits, p.penalties, p.max_step]
         self._head = [ctypes.c_int(count), *map(_pointer, arrays)]
-        self._tail = [*map(_pointer, self._keep[1:]), _pointer(p.report)]
+        self._report = _pointer(p.report)
 
     def iterate(self, max_iterations: int, tolerance: float) -> int:
         """One real-time iteration; 0 solved, 1 iteration limit (usable), ≥ 2 failed (guess unchanged)."""
-        return int(self._step(*self._head, ctypes.c_int(max_iterations), ctypes.c_double(tolerance), *self._tail))
+        space = workspace(self.sizes)
+        return int(
+            self._step(
+                *self._head, ctypes.c_int(max_iterations), ctypes.c_double(tolerance), *space.pointers, self._report
+            )
+        )
+
+
+class Workspace:
+    """Scratch memory of one size."""
+
+    def __init__(self, sizes: tuple[int, int, int]) -> None:
+        stages, integers, doubles = sizes
+        self.stages = np.zeros(stages)
+        self._rest = np.zeros(integers, dtype=np.int64), np.zeros(doubles)
+        self.pointers = tuple(_pointer(a) for a in (self.stages, *self._rest))
+
+
+_of_thread = threading.local()
+
+
+def workspace(sizes: tuple[int, int, int]) -> Workspace:
+    """Shared by all controllers of a thread: it is a quarter of a megabyte, and ten of them do not fit the cache."""
+    spaces: dict[tuple[int, int, int], Workspace] = _of_thread.__dict__.setdefault("spaces", {})
+    if sizes not in spaces:
+        spaces[sizes] = Workspace(sizes)
+    return spaces[sizes]
 
 
 def _pointer(array: NDArray[Any]) -> ctypes.c_void_p:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +21,7 @@ from shoal.vehicles.parameters import parameter_vector, structure_of
 
 Array = NDArray[np.float64]
 COLD_ITERATIONS = 8
+ITERATIONS, SLACK_SOFT, SLACK_HARD, COST = map(REPORT.index, ("iterations", "slack_soft", "slack_hard", "cost"))
 FAILED = 2  # statuses from here on
 FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: beyond, RK4 steps of 0.1 s turn unstable
 
@@ -99,7 +101,8 @@ class Nmpc:
         self.apply(settings)
         self.backend = backend(self.problem)
         self.cold = True
-        self._shifts: dict[float, tuple[NDArray[np.intp], Array]] = {}
+        self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
+        self._shifts: dict[float, tuple[Array, Array]] = {}
 
     def apply(self, settings: ControllerSettings) -> None:
         """Take over weights, limits and penalties; the grid alone is fixed at construction."""
@@ -124,6 +127,8 @@ class Nmpc:
         p.limits[4] = lim.thrust_step_N
         p.penalties[:, 0] = [pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]
         p.penalties[:, 1] = pen.quadratic
+        self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
+        self._turn_rad = np.deg2rad(settings.approach.turn_deg + settings.approach.turn_rate_dps * self.times_s)
 
     @property
     def times_s(self) -> Array:
@@ -135,7 +140,7 @@ class Nmpc:
     ) -> Solution:
         """One step; `elapsed_s` since the last one says how far the guess is shifted."""
         p = self.problem
-        p.block("wrench")[:], p.block("current")[:] = wrench, current
+        self._wrench[:], self._current[:] = wrench, current
         p.limits[3] = previous_N
         self._fill_goal(x0, goal)
         self._fill_others(others)
@@ -146,7 +151,7 @@ class Nmpc:
         if status >= FAILED:  # no guess, or one that led nowhere
             self._guess_cold(x0)
             status = self._iterate(1 if getattr(self.backend, "converges", False) else COLD_ITERATIONS)
-        report = dict(zip(REPORT, p.report, strict=True))
+        report = p.report.tolist()
         finite = bool(np.isfinite(p.x).all() and np.isfinite(p.u).all())
         if not finite:
             status = FAILED + 1
@@ -156,10 +161,10 @@ class Nmpc:
             states=p.x.copy(),
             thrusts_N=p.u.copy(),
             status=status,
-            iterations=int(report["iterations"]) if np.isfinite(report["iterations"]) else 0,
-            slack_soft=float(report["slack_soft"]),
-            slack_hard=float(report["slack_hard"]),
-            cost=float(report["cost"]),
+            iterations=int(report[ITERATIONS]) if math.isfinite(report[ITERATIONS]) else 0,
+            slack_soft=report[SLACK_SOFT],
+            slack_hard=report[SLACK_HARD],
+            cost=report[COST],
         )
 
     def _iterate(self, count: int) -> int:
@@ -172,21 +177,16 @@ class Nmpc:
 
     def _fill_goal(self, x0: Array, goal: Goal) -> None:
         """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
-        p, approach = self.problem, self.settings.approach
+        p = self.problem
         gap = goal.positions_m - x0[0:3]
         length = np.sqrt(np.einsum("ij,ij->i", gap, gap))
-        allowed = approach.reach_m + approach.speed_mps * self.times_s
-        share = np.minimum(1.0, allowed / np.maximum(length, 1e-9))
-        if self.settings.ring.form != "off":
-            share[:] = 1.0  # the ring's centre is not a place to go to
-        p.position_ref[:] = x0[0:3] + share[:, None] * gap
-        far = share < 1.0
-        p.velocity_ref[:] = goal.velocities_mps
-        if far.any():
-            cruise = gap / np.maximum(length, 1e-9)[:, None] * approach.speed_mps
-            p.velocity_ref[far] = cruise[far]
-        turn = np.deg2rad(approach.turn_deg + approach.turn_rate_dps * self.times_s)
-        p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), turn)
+        far = length > self._reach_m
+        p.position_ref[:], p.velocity_ref[:] = goal.positions_m, goal.velocities_mps
+        if far.any() and self.settings.ring.form == "off":  # a ring's centre is not a place to go to
+            way = gap[far] / length[far, None]
+            p.position_ref[far] = x0[0:3] + self._reach_m[far, None] * way
+            p.velocity_ref[far] = self.settings.approach.speed_mps * way
+        p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), self._turn_rad)
 
     def _fill_others(self, others: Others) -> None:
         p = self.problem
@@ -205,9 +205,8 @@ class Nmpc:
     def _guess_shifted(self, x0: Array, elapsed_s: float) -> None:
         p = self.problem
         if elapsed_s > 0:
-            index, share = self._shift(elapsed_s)  # beyond the plan's end its last state goes on
-            p.x[:] = (1 - share) * p.x[index] + share * p.x[index + 1]
-            p.u[:] = p.u[index[:-1]]
+            states, thrusts = self._shift(elapsed_s)
+            p.x[:], p.u[:] = states @ p.x, thrusts @ p.u
         np.minimum(np.maximum(p.x[:, 7:], -FASTEST), FASTEST, out=p.x[:, 7:])
         p.x[0] = x0
         q = p.x[:, 3:7]
@@ -216,13 +215,18 @@ class Nmpc:
             q[facing < 0] *= -1
         q /= np.sqrt(np.einsum("ij,ij->i", q, q))[:, None]
 
-    def _shift(self, elapsed_s: float) -> tuple[NDArray[np.intp], Array]:
+    def _shift(self, elapsed_s: float) -> tuple[Array, Array]:
+        """Matrices that move states and thrusts on along the grid; beyond the plan's end its last state goes on."""
         key = round(elapsed_s, 6)
         if key not in self._shifts:
             if len(self._shifts) > 64:
                 self._shifts.clear()
             times = np.minimum(self.times_s + key, self.times_s[-1])
-            index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, len(times) - 2)
+            row, n = np.arange(len(times)), len(times)
+            index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, n - 2)
             share = (times - self.times_s[index]) / np.diff(self.times_s)[index]
-            self._shifts[key] = (index, share[:, None])
+            states, thrusts = np.zeros((n, n)), np.zeros((n - 1, n - 1))
+            states[row, index], states[row, index + 1] = 1 - share, share
+            thrusts[row[:-1], index[:-1]] = 1.0
+            self._shifts[key] = (states, thrusts)
         return self._shifts[key]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.codegen import Buffered, compiled
-from shoal.control.rotations import multiply
 from shoal.fleet.odometry import Odometry
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
@@ -22,7 +21,6 @@ from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
 
 Array = NDArray[np.float64]
 SIZE = 21  # δp δθ δv δω wrench current
-_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 # Long straight-line code gains nothing from heavy optimisation but compile time.
 FAST_BUILD = ("-O1", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 
@@ -47,7 +45,7 @@ class EstimatorSettings(BaseModel):
 
 @lru_cache(maxsize=8)
 def _functions(structure: Structure) -> tuple[ca.Function, ca.Function, ca.Function]:
-    """step: (x, force, wrench, current, theta, h) → x⁺;  spread: (P, process, the same) → P⁺;  correct: see there."""
+    """step: (x, force, wrench, current, theta, h) → x⁺; predict: (P, process, same) → P⁺, x⁺; correct: see there."""
     model = Dynamics(structure)
     x, f = ca.SX.sym("x", 13), ca.SX.sym("f", structure.thruster_count)
     wrench, current = ca.SX.sym("wrench", 6), ca.SX.sym("current", 3)
@@ -58,7 +56,8 @@ def _functions(structure: Structure) -> tuple[ca.Function, ca.Function, ca.Funct
         return model.quaternion_ode(p, y, model.wrench(p, f) + wrench, current)
 
     inputs = [x, f, wrench, current, theta, h]
-    step = ca.Function("estimator_step", inputs, [normalised(rk4(rhs, x, h))])
+    next_x = normalised(rk4(rhs, x, h))
+    step = ca.Function("estimator_step", inputs, [next_x])
     error = ca.SX.sym("error", 12)
     moved = ca.vertcat(x[0:3] + error[0:3], _turned(x[3:7], error[3:6]), x[7:13] + error[6:12])
     x_dot = rhs(moved)
@@ -71,17 +70,23 @@ def _functions(structure: Structure) -> tuple[ca.Function, ca.Function, ca.Funct
     top = ca.horzcat(ca.SX.eye(12), ca.SX(12, 9)) + rates + 0.5 * rates[:, 0:12] @ rates
     transition = ca.vertcat(top, ca.horzcat(ca.SX(9, 12), ca.SX.eye(9)))
     after = ca.densify(transition @ covariance @ transition.T + ca.diag(process) * h)
-    spread = ca.Function("estimator_spread", [covariance, process, *inputs], [after])
-    return compiled(step), compiled(spread, FAST_BUILD), compiled(_correction(), FAST_BUILD)
+    predict = ca.Function("estimator_predict", [covariance, process, *inputs], [after, next_x])
+    return compiled(step), compiled(predict, FAST_BUILD), compiled(_correction(), FAST_BUILD)
 
 
 def _correction() -> ca.Function:
-    """(P, measurement variances 12, innovation 12) → (P⁺, change 21).
+    """(P, measurement variances 12, x, disturbances 9, their bounds 9, measured x) → (P⁺, x⁺, disturbances⁺).
 
     The measurement noise is uncorrelated, so the twelve numbers are taken in one after the other: no matrix to invert.
     """
     covariance, variance = ca.SX.sym("P", SIZE, SIZE), ca.SX.sym("variance", 12)
-    innovation = ca.SX.sym("innovation", 12)
+    x, measured = ca.SX.sym("x", 13), ca.SX.sym("measured", 13)
+    extra, believed = ca.SX.sym("extra", 9), ca.SX.sym("believed", 9)
+    gap = measured - x
+    q, seen = x[3:7], measured[3:7]
+    error_q = q[0] * seen[1:4] - seen[0] * q[1:4] - ca.cross(q[1:4], seen[1:4])  # of q* ⊗ seen
+    angle = ca.if_else(ca.dot(q, seen) >= 0, 2.0, -2.0) * error_q
+    innovation = ca.vertcat(gap[0:3], angle, gap[7:13])
     state, change = ca.SX(covariance), ca.SX.zeros(SIZE)
     for i in range(12):
         column = state[:, i]
@@ -89,7 +94,11 @@ def _correction() -> ca.Function:
         change += gain * (innovation[i] - change[i])
         state -= gain @ column.T
     state = (state + state.T) / 2
-    return ca.Function("estimator_correct", [covariance, variance, innovation], [state, change])
+    turned = _turned(q, change[3:6])
+    after = ca.vertcat(x[0:3] + change[0:3], turned / ca.norm_2(turned), x[7:13] + change[6:12])
+    disturbances = ca.fmin(ca.fmax(extra + change[12:21], -believed), believed)
+    inputs = [covariance, variance, x, extra, believed, measured]
+    return ca.Function("estimator_correct", inputs, [state, after, disturbances])
 
 
 def _turned(q: ca.SX, angle: ca.SX) -> ca.SX:
@@ -104,28 +113,37 @@ class StateEstimator:
     def __init__(self, vehicle: Vehicle, settings: EstimatorSettings) -> None:
         self.settings = settings
         structure = structure_of(vehicle)
-        self._step, self._spread, self._correct = map(Buffered, _functions(structure))
+        self._step, self._predict, self._correct = map(Buffered, _functions(structure))
         theta = parameter_vector(vehicle, structure)
-        self._step.inputs[4][:], self._spread.inputs[6][:] = theta, theta
+        self._step.inputs[4][:], self._predict.inputs[6][:] = theta, theta
         s = settings
         degree = np.pi / 180
         self._measurement = np.repeat(
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
-        self._believed = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
-        self._process = np.repeat(
+        self._correct.inputs[1][:] = self._measurement
+        self._correct.inputs[4][:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
+        self._predict.inputs[1][:] = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
         )
-        self._spread.inputs[1][:], self._correct.inputs[1][:] = self._process, self._measurement
         self.reset(Odometry.from_state(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
 
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""
-        self.state = odometry.state
-        self.wrench = np.zeros(6)
-        self.current = np.zeros(3)
+        self.state = odometry.state.copy()
+        self._disturbances = np.zeros(9)
         unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
         self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
+
+    @property
+    def wrench(self) -> Array:
+        """What the model misses (body, 6)."""
+        return self._disturbances[:6]
+
+    @property
+    def current(self) -> Array:
+        """The water's motion (NED, 3)."""
+        return self._disturbances[6:]
 
     def step(self, state: Array, force_N: Array, duration_s: float) -> Array:
         """The model's next state under the estimated disturbances."""
@@ -136,30 +154,18 @@ class StateEstimator:
 
     def predict(self, force_N: Array, duration_s: float) -> None:
         """Move the estimate on."""
-        i = self._spread.inputs
+        i = self._predict.inputs
         i[0][:], i[2][:], i[3][:], i[4][:], i[5][:] = self._covariance, self.state, force_N, self.wrench, self.current
         i[7][:] = duration_s
-        self._spread.call()
-        self._covariance[:] = self._spread.outputs[0]
-        self.state = self.step(self.state, force_N, duration_s)
+        self._predict.call()
+        self._covariance[:], self.state = self._predict.outputs[0], self._predict.outputs[1].copy()
 
     def correct(self, odometry: Odometry) -> None:
         """Take in a measurement of the whole state."""
-        gap = odometry.state - self.state
-        error_q = multiply(self.state[3:7] * _CONJUGATE, odometry.quaternion)
-        i = self._correct.inputs
-        i[0][:] = self._covariance
-        i[2][0:3], i[2][6:12] = gap[0:3], gap[7:13]
-        i[2][3:6] = (2.0 if error_q[0] >= 0 else -2.0) * error_q[1:]
+        i, o = self._correct.inputs, self._correct.outputs
+        i[0][:], i[2][:], i[3][:], i[5][:] = self._covariance, self.state, self._disturbances, odometry.state
         self._correct.call()
-        self._covariance[:], change = self._correct.outputs
-        turned = multiply(self.state[3:7], np.array([1.0, *(change[3:6] / 2)]))
-        self.state[0:3] += change[0:3]
-        self.state[3:7] = turned / np.sqrt(turned @ turned)
-        self.state[7:13] += change[6:12]
-        extra = np.concatenate([self.wrench, self.current]) + change[12:]
-        extra = np.minimum(np.maximum(extra, -self._believed), self._believed)
-        self.wrench, self.current = extra[:6], extra[6:]
+        self._covariance[:], self.state, self._disturbances = o[0], o[1].copy(), o[2].copy()
 
     @property
     def covariance(self) -> Array:

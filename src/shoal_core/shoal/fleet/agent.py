@@ -19,9 +19,9 @@ from shoal.control.station_keeping import StationKeeping
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.estimation.thrust_history import ThrustHistory
 from shoal.fleet import neighbours as others_of
-from shoal.fleet.gate import Gate, GateSettings, refuse, sound
+from shoal.fleet.gate import Gate, GateSettings, refuse
 from shoal.fleet.health import Health, Mode
-from shoal.fleet.neighbours import Neighbour, NeighbourSettings
+from shoal.fleet.neighbours import Neighbours, NeighbourSettings
 from shoal.fleet.odometry import Odometry
 from shoal.fleet.plan import Plan
 from shoal.fleet.steering import SideRule, detour, headings
@@ -97,7 +97,6 @@ class Agent:
         self._solved_s = -np.inf
         self._previous_N = np.zeros(len(vehicle.thrusters))
         self._acting_N = np.zeros(len(vehicle.thrusters))
-        self._checked: dict[str, tuple[Plan | None, bool]] = {}
 
     def apply(self, controller: ControllerSettings) -> None:
         """New weights, limits and penalties from the next step on."""
@@ -119,7 +118,7 @@ class Agent:
         # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
         start_s = act_s + self._lag_s / self.settings.thruster_lead
         solution, ahead = None, None
-        known: list[Neighbour] = []
+        known: Neighbours | None = None
         if trouble is None and self._stamp_s is not None:
             ahead = self._predict(act_s, start_s)
             known = self._neighbours(t_s, start_s, neighbour_plans, places or {})
@@ -194,22 +193,17 @@ class Agent:
 
     def _neighbours(
         self, t_s: float, start_s: float, plans: Mapping[str, Plan], places: Mapping[str, Preview]
-    ) -> list[Neighbour]:
+    ) -> Neighbours:
         settings, times = self.settings.neighbours, start_s + self.controller.times_s
-        return [
-            others_of.predict(plan, t_s, times, places.get(name), settings)
+        usable = [
+            plan
             for name, plan in plans.items()
-            if name != self.name and t_s - plan.stamp_s < settings.forget_s and self._sound(plan)
+            if name != self.name and t_s - plan.stamp_s < settings.forget_s and plan.sound
         ]
-
-    def _sound(self, plan: Plan) -> bool:
-        """Whether a plan can be computed with; each is looked at once."""
-        if self._checked.get(plan.vehicle, (None, False))[0] is not plan:
-            self._checked[plan.vehicle] = (plan, sound(plan))
-        return self._checked[plan.vehicle][1]
+        return others_of.forecast(usable, t_s, times, places, settings)
 
     def _optimise(
-        self, ahead: Array, start_s: float, t_s: float, known: list[Neighbour], reference: Preview
+        self, ahead: Array, start_s: float, t_s: float, known: Neighbours, reference: Preview
     ) -> tuple[str | None, Solution | None]:
         controller = self.controller
         limits = self.settings.controller.limits
@@ -220,8 +214,8 @@ class Agent:
         chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
         others = others_of.arrange(chosen, self.must_see, self.settings.places, len(times), limits)
         own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
-        seen = [n for n in chosen if n.name in self.must_see]
-        yaw = headings(np.broadcast_to(own, (len(times), 3)), seen, wanted, yaw_of(ahead[3:7]))
+        seen = chosen.first(sum(name in self.must_see for name in chosen.names))
+        yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
         target = detour(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.side_rule)
         goal = Goal(target, wanted.velocities_mps, yaw)
         controller.problem.limits[2] = self._steady_thrust(wanted.velocities_mps[0], float(yaw[0]))
@@ -258,7 +252,7 @@ class Agent:
         solution: Solution | None,
         ahead: Array | None,
         trouble: str | None,
-        known: list[Neighbour],
+        known: Neighbours | None,
         elapsed_ms: float,
     ) -> Command:
         if solution is not None:
@@ -273,7 +267,7 @@ class Agent:
         self._history.command(t_s + self.settings.actuation_delay_s, thrust)
         self._previous_N = solution.thrust_N if solution is not None else thrust
         plan = self._plan(t_s, start_s, mode, ahead)
-        clear = all(self._clear(plan, n) for n in known)
+        clear = known is None or self._clear(plan, known)
         health = Health(
             mode=mode,
             reason=trouble or "",
@@ -281,7 +275,7 @@ class Agent:
             iterations=solution.iterations if solution else 0,
             slack_max=solution.slack_soft if solution else 0.0,
             slack_hard_max=solution.slack_hard if solution else 0.0,
-            neighbour_age_s={n.name: n.age_s for n in known},
+            neighbour_age_s={} if known is None else dict(zip(known.names, known.ages_s.tolist(), strict=True)),
             overrun=elapsed_ms > self.settings.period_s * 1e3,
             committed=clear,
         )
@@ -322,9 +316,9 @@ class Agent:
             velocities[-1] = velocities[-2]
         return Plan(self.name, self._sequence, t_s, times, positions, velocities)
 
-    def _clear(self, plan: Plan, other: Neighbour) -> bool:
-        """Whether the plan keeps the hard distance from a neighbour's, as far as known."""
-        if len(plan.times_s) != len(other.positions_m):
+    def _clear(self, plan: Plan, others: Neighbours) -> bool:
+        """Whether the plan keeps the hard distance from the neighbours', as far as known."""
+        if not others.names or len(plan.times_s) != others.positions_m.shape[1]:
             return True
-        gap = plan.positions_m - other.positions_m
-        return bool(np.einsum("ij,ij->i", gap, gap).min() >= self.settings.controller.limits.distance_hard_m**2)
+        gap = plan.positions_m - others.positions_m
+        return bool(np.einsum("vmi,vmi->vm", gap, gap).min() >= self.settings.controller.limits.distance_hard_m**2)

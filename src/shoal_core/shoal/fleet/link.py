@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -62,7 +63,7 @@ class Link:
     def __init__(self, settings: LinkSettings, rng: Generator) -> None:
         self.settings = settings
         self._root = int(rng.integers(2**62))
-        self._streams: dict[tuple[str, str], Generator] = {}
+        self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
         self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver, a heap by arrival time
         self._newest: dict[str, dict[str, Plan]] = {}  # per receiver and sender
         self._sent = 0
@@ -71,14 +72,14 @@ class Link:
         self, t_s: float, sender: str, receiver: str, plan: Plan, sender_state: Array, receiver_state: Array
     ) -> bool:
         """Hand a plan to the water; True when it will arrive (for statistics: no vehicle knows)."""
-        lost, late = self._stream(sender, receiver).random(2)
+        lost, late = next(self._stream(sender, receiver))
         chosen = self.settings
         if lost < chosen.loss or any(start <= t_s < end for start, end in chosen.dropouts):
             return False
         if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
             return False
         self._sent += 1  # so that the heap never compares plans
-        arrival_s = t_s + chosen.delay_s + chosen.jitter_s * float(late)
+        arrival_s = t_s + chosen.delay_s + chosen.jitter_s * late
         heapq.heappush(self._in_flight.setdefault(receiver, []), (arrival_s, sender, self._sent, plan))
         return True
 
@@ -95,9 +96,16 @@ class Link:
                 known[sender] = plan
         return dict(known)
 
-    def _stream(self, sender: str, receiver: str) -> Generator:
+    def _stream(self, sender: str, receiver: str) -> Iterator[list[float]]:
         key = sender, receiver
         if key not in self._streams:
             # 256 is no byte: names cannot run together
-            self._streams[key] = np.random.default_rng([self._root, *sender.encode(), 256, *receiver.encode()])
+            rng = np.random.default_rng([self._root, *sender.encode(), 256, *receiver.encode()])
+            self._streams[key] = _pairs(rng)
         return self._streams[key]
+
+
+def _pairs(rng: Generator) -> Iterator[list[float]]:
+    """Two numbers of [0, 1) for each message; drawn many at a time, which gives the same ones sooner."""
+    while True:
+        yield from rng.random((128, 2)).tolist()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from shoal import piecewise
 from shoal.control.nmpc import Others
 from shoal.control.settings import Limits
 from shoal.fleet.plan import Plan
@@ -31,52 +32,67 @@ class NeighbourSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """One neighbour over the horizon."""
+class Neighbours:
+    """Those known about, over the horizon; one array for all, so that ten cost hardly more than one."""
 
-    name: str
-    age_s: float
-    positions_m: Array  # (M,3)
-    margin_m: float
+    names: tuple[str, ...]
+    ages_s: Array  # (V,) of the news
+    positions_m: Array  # (V,M,3)
+    margins_m: Array  # (V,)
 
-
-def predict(plan: Plan, t_s: float, times_s: Array, place: Preview | None, settings: NeighbourSettings) -> Neighbour:
-    """Along its plan while that lasts; then back to its place in the formation, or on with its last velocity."""
-    age = max(0.0, t_s - plan.stamp_s)
-    positions, _ = plan.at(times_s)
-    if times_s[-1] - plan.times_s[-1] > FRESH_S:  # up to there its last velocity is good enough
-        late = times_s > plan.times_s[-1]
-        if place is not None:
-            end = plan.times_s[-1:]
-            there = place.at(np.concatenate([end, times_s[late]])).positions_m
-            fade = np.exp((end - times_s[late]) / settings.settle_s)[:, None]
-            positions[late] = there[1:] + fade * (plan.positions_m[-1] - there[0])
-        else:  # it will not run away for ever: the last velocity fades
-            beyond = times_s[late] - plan.times_s[-1]
-            travelled = settings.settle_s * (1 - np.exp(-beyond / settings.settle_s))
-            positions[late] = plan.positions_m[-1] + travelled[:, None] * plan.velocities_mps[-1]
-    margin = min(0.5 * settings.acceleration_mps2 * age**2, settings.speed_mps * age, settings.max_margin_m)
-    if not plan.committed:
-        margin += settings.uncommitted_m
-    return Neighbour(plan.vehicle, age, positions, margin)
+    def first(self, count: int) -> Neighbours:
+        """The first of them."""
+        return Neighbours(self.names[:count], self.ages_s[:count], self.positions_m[:count], self.margins_m[:count])
 
 
-def choose(known: Sequence[Neighbour], own_m: Array, must_see: frozenset[str], places: int) -> list[Neighbour]:
-    """The ones that get a place: all that must be seen, then the nearest over the horizon."""
+def forecast(
+    plans: Sequence[Plan], t_s: float, times_s: Array, places: Mapping[str, Preview], settings: NeighbourSettings
+) -> Neighbours:
+    """Along their plans while those last; then back to their places in the formation, or on with the last velocity."""
+    names = tuple(p.vehicle for p in plans)
+    if not plans:
+        return Neighbours(names, np.zeros(0), np.zeros((0, len(times_s), 3)), np.zeros(0))
+    positions = piecewise.read(np.array([p.pick(times_s) for p in plans]), times_s)
+    for i, plan in enumerate(plans):
+        if times_s[-1] - plan.times_s[-1] > FRESH_S:  # up to there its last velocity is good enough
+            _beyond(positions[i], plan, times_s, places.get(plan.vehicle), settings)
+    ages = np.array([max(0.0, t_s - p.stamp_s) for p in plans])
+    margins = np.minimum(0.5 * settings.acceleration_mps2 * ages**2, settings.speed_mps * ages)
+    margins = np.minimum(margins, settings.max_margin_m)
+    margins += [0.0 if p.committed else settings.uncommitted_m for p in plans]
+    return Neighbours(names, ages, positions, margins)
 
-    def rank(n: Neighbour) -> tuple[bool, float]:
-        gap = n.positions_m - own_m
-        return n.name not in must_see, float(np.einsum("ij,ij->i", gap, gap).min())
 
-    return sorted(known, key=rank)[:places]
+def _beyond(positions: Array, plan: Plan, times_s: Array, place: Preview | None, settings: NeighbourSettings) -> None:
+    """Where it will be after its plan has run out, written over what the plan alone gives."""
+    late = times_s > plan.times_s[-1]
+    beyond = times_s[late] - plan.times_s[-1]
+    fade = np.exp(-beyond / settings.settle_s)[:, None]
+    if place is not None:
+        there = place.at(np.concatenate([plan.times_s[-1:], times_s[late]])).positions_m
+        positions[late] = there[1:] + fade * (plan.positions_m[-1] - there[0])
+    else:  # it will not run away for ever: the last velocity fades
+        positions[late] = plan.positions_m[-1] + settings.settle_s * (1 - fade) * plan.velocities_mps[-1]
 
 
-def arrange(chosen: Sequence[Neighbour], must_see: frozenset[str], places: int, points: int, limits: Limits) -> Others:
+def choose(known: Neighbours, own_m: Array, must_see: frozenset[str], places: int) -> Neighbours:
+    """The ones that get a place: first those that must be seen, then the nearest over the horizon."""
+    if len(known.names) < 2:
+        return known
+    gap = known.positions_m - own_m
+    nearest = np.einsum("vmi,vmi->vm", gap, gap).min(axis=1).tolist()
+    ranks = [(name not in must_see, distance) for name, distance in zip(known.names, nearest, strict=True)]
+    best = sorted(range(len(ranks)), key=ranks.__getitem__)[:places]
+    names = tuple(known.names[i] for i in best)
+    return Neighbours(names, known.ages_s[best], known.positions_m[best], known.margins_m[best])
+
+
+def arrange(chosen: Neighbours, must_see: frozenset[str], places: int, points: int, limits: Limits) -> Others:
     """The arrays of the optimisation, unused places parked far away."""
     others = Others.none(places, points)
-    for j, neighbour in enumerate(chosen):
-        others.positions_m[j] = neighbour.positions_m
-        others.soft_m[j] = limits.distance_soft_m + neighbour.margin_m
-        others.hard_m[j] = limits.distance_hard_m + neighbour.margin_m
-        others.seen[j] = float(neighbour.name in must_see)
+    count = len(chosen.names)
+    others.positions_m[:count] = chosen.positions_m
+    others.soft_m[:count] = (limits.distance_soft_m + chosen.margins_m)[:, None]
+    others.hard_m[:count] = (limits.distance_hard_m + chosen.margins_m)[:, None]
+    others.seen[:count] = [name in must_see for name in chosen.names]
     return others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,9 @@ class Odometry:
     velocity_mps: Array  # (3,) body
     rate_radps: Array  # (3,) body
 
-    @property
+    @cached_property
     def state(self) -> Array:
-        """The 13-vector [p q v w]."""
+        """The 13-vector [p q v w]; not to be written to."""
         return np.concatenate([self.position_m, self.quaternion, self.velocity_mps, self.rate_radps])
 
     @staticmethod

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal import piecewise
 
 Array = NDArray[np.float64]
 
@@ -22,15 +25,22 @@ class Plan:
     velocities_mps: Array  # (K,3) NED
     committed: bool = True
 
-    def at(self, times_s: Array) -> tuple[Array, Array]:
-        """Positions and velocities (M,3) at `times_s`; beyond the ends the end velocity goes on."""
-        own = self.times_s
-        if len(own) == 1:
-            velocity = np.repeat(self.velocities_mps, len(times_s), axis=0)
-            return self.positions_m + (times_s - own[0])[:, None] * velocity, velocity
-        k = np.minimum(np.maximum(own.searchsorted(times_s, side="right") - 1, 0), len(own) - 2)
-        inside = np.minimum(np.maximum(times_s, own[0]), own[-1])
-        share = ((inside - own[k]) / (own[k + 1] - own[k]))[:, None]
-        velocity = (1 - share) * self.velocities_mps[k] + share * self.velocities_mps[k + 1]
-        position = (1 - share) * self.positions_m[k] + share * self.positions_m[k + 1]
-        return position + (times_s - inside)[:, None] * velocity, velocity
+    @cached_property
+    def sound(self) -> bool:
+        """Whether it can be computed with: finite numbers, times in order. Looked at once, however many hear it."""
+        finite = np.isfinite(self.positions_m).all() and np.isfinite(self.velocities_mps).all()
+        times = self.times_s
+        in_order = len(times) >= 1 and np.isfinite(times).all() and (times[1:] > times[:-1]).all()
+        return bool(finite and in_order)
+
+    def at(self, times_s: Array) -> Array:
+        """Positions (M,3) at `times_s`: straight between the points, beyond them the end velocities go on."""
+        return piecewise.read(self.pick(times_s), times_s)
+
+    def pick(self, times_s: Array) -> Array:
+        """The rows that `piecewise.read` needs for these times, so that many plans can be read at once."""
+        return piecewise.pick(self.times_s, self._pieces, times_s)
+
+    @cached_property
+    def _pieces(self) -> Array:
+        return piecewise.prepare(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.fleet.neighbours import Neighbour
+from shoal.fleet.neighbours import Neighbours
 from shoal.guidance.preview import Preview
 
 Array = NDArray[np.float64]
@@ -23,24 +23,22 @@ class SideRule(BaseModel):
     least_way_m: float = Field(default=1.0, gt=0, description="no rule for those almost where they want to be")
 
 
-def detour(goal_m: Array, own_m: Array, near: Sequence[Neighbour], soft_m: float, rule: SideRule) -> Array:
+def detour(goal_m: Array, own_m: Array, near: Neighbours, soft_m: float, rule: SideRule) -> Array:
     """The goal positions (M,3), turned to starboard around `own_m` while someone is in the way."""
-    way = goal_m[-1] - own_m
-    length = float(np.hypot(way[0], way[1]))
-    if length < rule.least_way_m or not near:
+    north, east, _ = (goal_m[-1] - own_m).tolist()
+    length = math.hypot(north, east)
+    if length < rule.least_way_m:
         return goal_m
-    ahead = way[:2] / length
     turn = 0.0
-    for neighbour in near:
-        to = neighbour.positions_m[0] - own_m
-        distance = float(np.linalg.norm(to))
-        facing = float(ahead @ to[:2]) / max(distance, 1e-6)
-        if facing <= 0.0 or distance - soft_m > min(rule.range_m, length):
-            continue
-        closeness = min(1.0, 1.0 - (distance - soft_m) / rule.range_m)
-        turn = max(turn, closeness * facing)
-    angle = np.deg2rad(rule.turn_deg) * turn
-    c, s = np.cos(angle), np.sin(angle)
+    for to_north, to_east, to_down in (near.positions_m[:, 0] - own_m).tolist():
+        distance = math.hypot(to_north, to_east, to_down)
+        facing = (north * to_north + east * to_east) / length / max(distance, 1e-6)
+        if facing > 0.0 and distance - soft_m <= min(rule.range_m, length):
+            turn = max(turn, facing * min(1.0, 1.0 - (distance - soft_m) / rule.range_m))
+    if turn == 0.0:
+        return goal_m
+    angle = math.radians(rule.turn_deg) * turn
+    c, s = math.cos(angle), math.sin(angle)
     offset = goal_m - own_m
     turned = goal_m.copy()
     turned[:, 0] = own_m[0] + c * offset[:, 0] - s * offset[:, 1]  # NED: a positive turn is to starboard
@@ -48,16 +46,17 @@ def detour(goal_m: Array, own_m: Array, near: Sequence[Neighbour], soft_m: float
     return turned
 
 
-def headings(own_m: Array, seen: Sequence[Neighbour], reference: Preview, yaw_rad: float) -> Array:
+def headings(own_m: Array, seen: Neighbours, reference: Preview, yaw_rad: float) -> Array:
     """Headings (M,): towards those that must be seen, else as the reference wants, else as it is."""
-    if seen:
-        total = np.zeros((len(own_m), 2))
-        for neighbour in seen:
-            to = (neighbour.positions_m - own_m)[:, :2]
-            total += to / np.maximum(np.linalg.norm(to, axis=1, keepdims=True), 1e-3)
-        angle = np.arctan2(total[:, 1], total[:, 0])
-        # Two that stand on opposite sides give no direction: keep the heading there.
-        return np.where(np.hypot(total[:, 0], total[:, 1]) > 1e-2, angle, yaw_rad)
+    if seen.names:
+        to = (seen.positions_m - own_m)[:, :, :2]
+        if len(seen.names) > 1:  # several: the mean of the directions
+            to = (to / np.maximum(np.sqrt(np.einsum("vmi,vmi->vm", to, to)), 1e-3)[:, :, None]).sum(axis=0)
+            blurred = 1e-2  # two that stand on opposite sides give no direction: keep the heading there
+        else:
+            to, blurred = to[0], 1e-5
+        east, north = to[:, 1], to[:, 0]
+        return np.where(north * north + east * east > blurred**2, np.arctan2(east, north), yaw_rad)
     if reference.headings_rad is not None:
         return reference.headings_rad
-    return np.full(len(own_m), yaw_rad)
+    return np.full(len(reference.times_s), yaw_rad)

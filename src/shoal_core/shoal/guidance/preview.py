@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal import piecewise
 
 Array = NDArray[np.float64]
 
@@ -24,19 +27,16 @@ class Preview:
 
         Straight lines are off by at most a·h²/8: 0.1 mm for samples 0.1 s apart on a path of 0.1 m/s².
         """
-        t, own = np.asarray(times_s, dtype=float), self.times_s
-        if len(own) == 1:
-            ahead = (t - own[0])[:, None]
-            velocity = np.repeat(self.velocities_mps, len(t), axis=0)
-            heading = None if self.headings_rad is None else np.full(len(t), self.headings_rad[0])
-            return Preview(t, self.positions_m + ahead * velocity, velocity, heading)
-        k = np.minimum(np.maximum(own.searchsorted(t, side="right") - 1, 0), len(own) - 2)
-        start, end = own[k], own[k + 1]
-        inside = np.minimum(np.maximum(t, own[0]), own[-1])
-        share = ((inside - start) / (end - start))[:, None]
-        position = self.positions_m[k] * (1 - share) + self.positions_m[k + 1] * share
-        velocity = self.velocities_mps[k] * (1 - share) + self.velocities_mps[k + 1] * share
-        if t[0] < own[0] or t[-1] > own[-1]:
-            position += (t - inside)[:, None] * velocity
-        heading = None if self.headings_rad is None else np.interp(t, own, self.headings_rad)
-        return Preview(t, position, velocity, heading)
+        t = np.asarray(times_s, dtype=float)
+        found = piecewise.read(piecewise.pick(self.times_s, self._pieces, t), t)
+        return Preview(t, found[:, 0:3], found[:, 3:6], None if self.headings_rad is None else found[:, 6])
+
+    @cached_property
+    def _pieces(self) -> Array:
+        columns = [self.positions_m, self.velocities_mps]
+        if self.headings_rad is not None:
+            columns.append(self.headings_rad[:, None])
+        values = np.concatenate(columns, axis=1)
+        before, after = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+        before[0:3], after[0:3] = self.velocities_mps[0], self.velocities_mps[-1]
+        return piecewise.prepare(self.times_s, values, before, after)

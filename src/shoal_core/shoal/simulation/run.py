@@ -103,8 +103,6 @@ class FleetSimulator:
     def _tick(self, k: int, t_s: float, log: _Log) -> None:
         s = self.scenario
         states = s.plant.states
-        first = round(t_s / (s.common.times_s[1] - s.common.times_s[0]))
-        windows = {n: _window(s.slots[n], max(0, first - 1)) for n in self.names}
         commands = []
         for i, name in enumerate(self.names):
             s.sensors[i].push(t_s, states[i])
@@ -113,7 +111,7 @@ class FleetSimulator:
                 self._introduce(name, states)
             plans = s.link.receive(t_s, name)
             started = time.perf_counter()
-            commands.append(self.controllers[i].step(t_s, odometry, plans, windows[name], windows))
+            commands.append(self.controllers[i].step(t_s, odometry, plans, s.slots[name], s.slots))
             log.solve_ms[k, i] = (time.perf_counter() - started) * 1e3
             self._note(t_s, i, commands[i])
             log.vehicle(k, i, odometry, commands[i], t_s)
@@ -199,7 +197,7 @@ class _Log:
         self.age[k, i] = max(health.neighbour_age_s.values(), default=0.0)
         if k % self._every == 0:
             self.plan_times[k // self._every] = t_s
-            self.plans[k // self._every, i] = command.plan.at(t_s + PLAN_POINTS_S)[0]
+            self.plans[k // self._every, i] = command.plan.at(t_s + PLAN_POINTS_S)
 
     def world(self, k: int, t_s: float, states: Array, scenario: Scenario) -> None:
         self.times[k], self.states[k] = t_s, states
@@ -236,10 +234,3 @@ class _Log:
             events=events,
             meta=meta | {"wall_s": wall_s},
         )
-
-
-def _window(table: Preview, first: int) -> Preview:
-    """The part of the table that a horizon can ask for."""
-    part = slice(first, first + 60)
-    headings = None if table.headings_rad is None else table.headings_rad[part]
-    return Preview(table.times_s[part], table.positions_m[part], table.velocities_mps[part], headings)

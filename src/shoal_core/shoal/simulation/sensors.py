@@ -29,6 +29,11 @@ class OdometrySensor:
         self.position_bias_m: Array = np.asarray(settings.position_bias_m) + (
             settings.position_bias_std_m * rng.standard_normal(3)
         )
+        degree = math.pi / 180
+        self._std = np.repeat(
+            [settings.position_std_m, settings.attitude_std_deg * degree, settings.velocity_std_mps,
+             settings.rate_std_dps * degree], 3
+        )  # fmt: skip
         self._on_the_way: deque[Odometry] = deque()
         self._arrived: Odometry | None = None
         self._last_slot = -1
@@ -51,29 +56,20 @@ class OdometrySensor:
     def _measure(self, t_s: float, state: Array) -> Odometry:
         s = self.settings
         noise, uniform = self._rng.standard_normal(12), self._rng.uniform(-1.0, 1.0, 3)
-        position = state[0:3] + self.position_bias_m + s.position_std_m * noise[0:3] + s.position_uniform_m * uniform
-        return Odometry(
-            stamp_s=t_s,
-            position_m=position,
-            quaternion=turned(state[3:7], math.radians(s.attitude_std_deg) * noise[3:6]),
-            velocity_mps=state[7:10] + s.velocity_std_mps * noise[6:9],
-            rate_radps=state[10:13] + math.radians(s.rate_std_dps) * noise[9:12],
-        )
+        noise *= self._std
+        position = state[0:3] + self.position_bias_m + noise[0:3] + s.position_uniform_m * uniform
+        motion = state[7:13] + noise[6:12]
+        return Odometry(t_s, position, turned(state[3:7], noise[3:6]), motion[0:3], motion[3:6])
 
 
 def turned(quaternion: Array, rotation_rad: Array) -> Array:
     """q ⊗ δq: the attitude turned by a rotation vector in the body frame; of unit length."""
-    angle = math.sqrt(float(rotation_rad @ rotation_rad))
-    if angle == 0.0:
-        return quaternion / float(np.linalg.norm(quaternion))
-    c, (x, y, z) = math.cos(angle / 2), math.sin(angle / 2) / angle * rotation_rad
-    w0, x0, y0, z0 = quaternion
-    product: Array = np.array(
-        [
-            w0 * c - x0 * x - y0 * y - z0 * z,
-            w0 * x + x0 * c + y0 * z - z0 * y,
-            w0 * y - x0 * z + y0 * c + z0 * x,
-            w0 * z + x0 * y - y0 * x + z0 * c,
-        ]
-    )
-    return product / float(np.linalg.norm(product))
+    w0, x0, y0, z0 = quaternion.tolist()  # plain floats: many times faster than arrays of four
+    x, y, z = rotation_rad.tolist()
+    angle = math.hypot(x, y, z)
+    c, s = math.cos(angle / 2), (math.sin(angle / 2) / angle if angle > 0.0 else 0.5)
+    x, y, z = s * x, s * y, s * z
+    w1, x1 = w0 * c - x0 * x - y0 * y - z0 * z, w0 * x + x0 * c + y0 * z - z0 * y
+    y1, z1 = w0 * y - x0 * z + y0 * c + z0 * x, w0 * z + x0 * y - y0 * x + z0 * c
+    norm = math.hypot(w1, x1, y1, z1)
+    return np.array([w1 / norm, x1 / norm, y1 / norm, z1 / norm])
