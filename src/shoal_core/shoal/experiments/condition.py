@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from shoal.config import find_config, load_yaml
 from shoal.experiments.currents import Current, Frozen, Vector
+from shoal.fleet.link import LinkSettings
 
 
 class Plant(Frozen):
@@ -56,25 +57,6 @@ class ControllerModel(Frozen):
     damping_scale: float = Field(default=1.0, ge=0)
     inertia_scale: float = Field(default=1.0, gt=0)
     cg_offset_m: Vector = (0.0, 0.0, 0.0)  # body FRD
-
-
-class LinkCondition(Frozen):
-    """What happens to a plan on its way to a neighbour (fields of `shoal.fleet.link.LinkSettings`)."""
-
-    loss: float = Field(default=0.0, ge=0, le=1)
-    delay_s: float = Field(default=0.0, ge=0)
-    jitter_s: float = Field(default=0.0, ge=0)
-    dropouts: tuple[tuple[float, float], ...] = ()  # [from_s, to_s] during which nothing passes
-    line_of_sight: bool = False  # a message passes only while both are in each other's cone and range
-    range_m: float = Field(default=50.0, gt=0)
-    cone_deg: float = Field(default=60.0, gt=0, le=180)  # half angle
-
-    @model_validator(mode="after")
-    def _dropouts_run_forward(self) -> LinkCondition:
-        for start, end in self.dropouts:
-            if not 0 <= start < end:
-                raise ValueError(f"dropout [{start}, {end}]: expected 0 <= from_s < to_s")
-        return self
 
 
 class Sensors(Frozen):
@@ -151,7 +133,7 @@ class Condition(Frozen):
     source: str = ""
     plant: Plant = Plant()
     controller_model: ControllerModel = ControllerModel()
-    link: LinkCondition = LinkCondition()
+    link: LinkSettings = LinkSettings()
     sensors: Sensors = Sensors()
     environment: Environment = Environment()
     start: Start = Start()

@@ -32,8 +32,8 @@ class LinkSettings(BaseModel):
     @model_validator(mode="after")
     def _dropouts_run_forward(self) -> LinkSettings:
         for start_s, end_s in self.dropouts:
-            if not start_s < end_s:
-                raise ValueError(f"dropout [{start_s}, {end_s}]: expected from_s < to_s")
+            if not 0 <= start_s < end_s:
+                raise ValueError(f"dropout [{start_s}, {end_s}]: expected 0 <= from_s < to_s")
         return self
 
 

@@ -11,7 +11,7 @@ from shoal.control.settings import ControllerSettings, Limits
 from shoal.errors import ShoalError
 from shoal.experiments.condition import Condition, load_condition
 from shoal.fleet.agent import AgentSettings
-from shoal.fleet.link import Link, LinkSettings
+from shoal.fleet.link import Link
 from shoal.fleet.topology import pairs
 from shoal.guidance.formation import Formation, Slots
 from shoal.guidance.path_file import load_path
@@ -149,7 +149,7 @@ def build_scenario(spec: RunSpec, fleet: Fleet | None = None) -> Scenario:
         sight=sight,
         plant=plant,
         sensors=sensors,
-        link=Link(LinkSettings(**condition.link.model_dump()), streams[4]),
+        link=Link(condition.link, streams[4]),
         models=[controller_vehicle(v, condition.controller_model) for v in vehicles],
         agent_settings=agent_settings(spec, fleet, condition),
     )
