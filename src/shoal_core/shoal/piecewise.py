@@ -29,6 +29,6 @@ def pick(own_s: Array, rows: Array, times_s: Array) -> Array:
 
 
 def read(picked: Array, times_s: Array) -> Array:
-    """Values (…, M, n) of picked rows (…, M, 1+2n) at their times (M,)."""
+    """Values (…, M, n) of picked rows (…, M, 1+2n) at their times (…, M) or (M,)."""
     n = picked.shape[-1] // 2
-    return np.asarray(picked[..., 1 : n + 1] + (times_s[:, None] - picked[..., :1]) * picked[..., n + 1 :])
+    return np.asarray(picked[..., 1 : n + 1] + (times_s[..., None] - picked[..., :1]) * picked[..., n + 1 :])

@@ -11,14 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
 
 from shoal.errors import ShoalError
 from shoal.experiments.bands import cell_picture
 from shoal.experiments.campaign_file import Campaign, campaign_jobs
+from shoal.experiments.condition import load_condition
+from shoal.experiments.job import Job
+from shoal.experiments.metrics import summarise
 from shoal.experiments.reference_results import load_reference
 from shoal.experiments.report import make_report, write_report
+from shoal.experiments.rows import summary_row
 from shoal.experiments.series import series_table
 from shoal.experiments.statistics import cells_of, clopper_pearson
 from shoal.experiments.store import Store
@@ -177,6 +182,50 @@ class TestPage:
         Store(tmp_path / "new").create()
         with pytest.raises(ShoalError, match="holds no finished run yet"):
             write_report(tmp_path / "new")
+
+
+def finished(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """A campaign's directory with these rows in it."""
+    store = Store(folder)
+    store.create()
+    store.write_json("campaign.json", {"campaign": {"name": "made by hand"}, "jobs": len(rows)})
+    for k, row in enumerate(rows):
+        job = Job("circle", str(row.pop("fleet", 2)), load_condition("default"), k)
+        summary = summarise(make_record(duration_s=12.0, seed=k, meta=row))
+        store.put(summary_row(job, summary, f"{k:016x}"), None)
+    return folder
+
+
+def test_goals_are_counted_with_their_times(tmp_path: Path) -> None:
+    goal = {"goal": "home"}
+    rows = [goal | {"goal_s": 3.0}, goal | {"goal_s": 7.0}, goal | {"goal_s": None}, goal | {"goal_s": 4.5, "fleet": 8}]
+    report = make_report(finished(tmp_path, rows), tmp_path)
+    two, eight = report.tables[0].rows
+    assert report.tables[0].title == "Goal: home"
+    assert [cell.text for cell in two][4:6] == ["2 / 3", "5.0 (7.0)"] and two[4].tone == "bad"
+    assert [cell.text for cell in eight][4:6] == ["1 / 1", "4.5 (4.5)"] and eight[4].tone == "good"
+    assert ("3", "reached: home", "bad") in report.headline
+    assert not any(words.startswith("lost sight") for _, words, _ in report.headline)
+
+
+def test_what_controllers_said_is_counted_by_condition(tmp_path: Path) -> None:
+    rows = [{"warnings": {"too hot": 0.5, "too late": 0.1}}, {"warnings": {"too hot": 0.1}}, {}]
+    report = make_report(finished(tmp_path, rows), tmp_path)
+    table = next(t for t in report.tables if t.title == "What the controllers said")
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["default", "too hot", "2 / 3"],
+        ["default", "too late", "1 / 3"],
+    ]
+    silent = make_report(finished(tmp_path / "silent", [{}]), tmp_path)
+    assert table.title not in [t.title for t in silent.tables]
+
+
+def test_rows_of_an_older_version_are_read(tmp_path: Path) -> None:
+    finished(tmp_path, [{}, {}])
+    file = next((tmp_path / "rows").glob("*.parquet"))
+    pq.write_table(pq.read_table(file).drop_columns(["warnings"]), file)
+    assert sorted(str(w) for w in Store(tmp_path).read_rows()["warnings"].to_pylist()) == ["", "None"]
+    assert make_report(tmp_path, tmp_path).tables
 
 
 def test_worst_first_orders_crash_failure_margin() -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.fleet.health import Health, Mode
 from shoal.fleet.odometry import Odometry
+from shoal.fleet.watch import late
 from shoal.frames import rotation_matrix
 
 Array = NDArray[np.float64]
@@ -26,6 +27,8 @@ def verdict(health: Health, holding: str, gone: Sequence[str]) -> tuple[int, str
         return (2 if health.mode is Mode.ZERO_THRUST else 1), f"{WORDS[health.mode]}: {_plain(health.reason)}"
     parts = [f"holding station: {holding}"] if holding else []
     parts += [f"{name} is gone: no plan from it" for name in gone]
+    silent = {late(name) for name in gone}
+    parts += [text for text in health.warnings if text not in silent]
     return (1, "; ".join(parts)) if parts else (0, WORDS[Mode.NMPC])
 
 

@@ -8,6 +8,7 @@ import pytest
 from shoal.errors import ShoalError
 from shoal.fleet.health import Health, Mode
 from shoal.fleet.odometry import Odometry
+from shoal.fleet.watch import MODEL, late
 from shoal.guidance.formation import Formation
 from shoal.guidance.preview import Preview
 from shoal_mpc.beat import Beat
@@ -103,6 +104,8 @@ def test_late_odometry_makes_no_burst() -> None:
         (Health(Mode.NMPC), "", [], 0, "following"),
         (Health(Mode.NMPC), "no reference", [], 1, "holding station: no reference"),
         (Health(Mode.NMPC), "", ["b"], 1, "b is gone"),
+        (Health(Mode.NMPC, warnings=(MODEL, late("b"))), "", [], 1, f"{MODEL}; plans of b come late"),
+        (Health(Mode.NMPC, warnings=(late("b"), MODEL)), "", ["b"], 1, f"b is gone: no plan from it; {MODEL}"),
         (Health(Mode.SHIFTED_PLAN, "odometry is 0.61 s old, expected at most 0.50 s"), "", [], 1, "odometry is old"),
         (Health(Mode.STATION_KEEPING, "solver failed with status 3"), "", [], 1, "keeping station: solver failed"),
         (Health(Mode.ZERO_THRUST, "odometry is not finite"), "", [], 2, "zero thrust: odometry is not finite"),

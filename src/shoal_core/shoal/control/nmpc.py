@@ -152,8 +152,7 @@ class Nmpc:
             self._guess_cold(x0)
             status = self._iterate(1 if getattr(self.backend, "converges", False) else COLD_ITERATIONS)
         report = p.report.tolist()
-        finite = bool(np.isfinite(p.x).all() and np.isfinite(p.u).all())
-        if not finite:
+        if not math.isfinite(p.x.sum() + p.u.sum()):  # one number that is none spoils the sum
             status = FAILED + 1
         self.cold = status >= FAILED  # a failed guess is not worth keeping
         return Solution(
@@ -179,11 +178,11 @@ class Nmpc:
         """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
         p = self.problem
         gap = goal.positions_m - x0[0:3]
-        length = np.sqrt(np.einsum("ij,ij->i", gap, gap))
-        far = length > self._reach_m
+        squared = np.einsum("ij,ij->i", gap, gap)
+        far = squared > self._reach_m**2
         p.position_ref[:], p.velocity_ref[:] = goal.positions_m, goal.velocities_mps
         if far.any() and self.settings.ring.form == "off":  # a ring's centre is not a place to go to
-            way = gap[far] / length[far, None]
+            way = gap[far] / np.sqrt(squared[far])[:, None]
             p.position_ref[far] = x0[0:3] + self._reach_m[far, None] * way
             p.velocity_ref[far] = self.settings.approach.speed_mps * way
         p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), self._turn_rad)

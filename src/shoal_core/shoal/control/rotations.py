@@ -58,9 +58,10 @@ def turn_towards(start: Array, goals: Array, allowed_rad: Array) -> Array:
     dots = goals @ start
     if dots.min() < 0:
         goals = np.where(dots[:, None] < 0, -goals, goals)
-    if (np.abs(dots) >= np.cos(np.minimum(allowed_rad, np.pi) / 2)).all():
+        dots = np.abs(dots)
+    half = np.arccos(np.minimum(dots, 1.0))  # half the angle between them
+    if (2 * half <= allowed_rad).all():
         return goals
-    half = np.arccos(np.clip(np.abs(dots), 0.0, 1.0))  # half the angle between them
     share = np.minimum(1.0, allowed_rad / np.maximum(2 * half, 1e-9))
     sine = np.sin(half)
     near = sine < 1e-6

@@ -80,6 +80,7 @@ def summarise(record: RunRecord) -> Summary:
         settle_s=SETTLE_S,
         fallbacks=int(np.count_nonzero(record.mode)),
         fallback_share=float(np.mean(record.mode != 0)),
+        warnings={str(k): float(v) for k, v in dict(record.meta.get("warnings", {})).items()},
         slack_max=_max(record.slack_max),
         neighbour_age_max_s=_max(record.neighbour_age_s),
         thrust_rms_N=_rms(record.thrust_N),

@@ -17,7 +17,15 @@ from shoal.experiments.bands import cell_picture, median_peak_shifts
 from shoal.experiments.reference_results import ReferenceResults, load_reference
 from shoal.experiments.statistics import CellFigures, cells_of, clopper_pearson
 from shoal.experiments.store import Store
-from shoal.experiments.tables import Table, error_table, failure_table, shift_table, solver_table
+from shoal.experiments.tables import (
+    Table,
+    error_table,
+    failure_table,
+    goal_table,
+    shift_table,
+    solver_table,
+    warning_table,
+)
 from shoal.experiments.worst import worst_first
 
 WORST_SHOWN = 20
@@ -68,18 +76,28 @@ def make_report(folder: Path, out: Path) -> Report:
         about=about,
         provenance=_provenance(rows, about),
         headline=_headline(rows, cells),
-        tables=[
-            failure_table(cells, reference, "fov"),
-            failure_table(cells, reference, "distance"),
-            shift_table(cells, reference, peaks),
-            error_table(cells),
-            solver_table(cells),
-        ],
+        tables=_tables(cells, reference, peaks),
         worst=[_worst_line(row, store, out) for row in worst_first(rows)[:WORST_SHOWN]],
         crashes=_crashes(rows),
         pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series)) is not None},
         reference=reference,
     )
+
+
+def _tables(cells: list[CellFigures], reference: ReferenceResults, peaks: dict[str, Any]) -> list[Table]:
+    """Runs with a goal of their own follow no path: other things are asked of them."""
+    if all(cell.goal for cell in cells):
+        tables = [goal_table(cells), warning_table(cells), solver_table(cells)]
+        return [table for table in tables if table.rows]
+    tables = [
+        failure_table(cells, reference, "fov"),
+        failure_table(cells, reference, "distance"),
+        shift_table(cells, reference, peaks),
+        error_table(cells),
+        warning_table(cells),
+        solver_table(cells),
+    ]
+    return [table for table in tables if table.rows]
 
 
 def _html(report: Report) -> str:
@@ -141,12 +159,19 @@ def _headline(rows: list[dict[str, Any]], cells: list[CellFigures]) -> list[tupl
     shifts = [abs(s.worst) for c in cells for s, m in zip(c.shift_s, c.shift_measured, strict=True) if m and s.worst]
     errors = [c.rmse_m.worst for c in cells if c.rmse_m.worst is not None]
     crashed = sum(bool(r["crashed"]) for r in rows)
-    figures = [
-        (f"{len(rows)}", f"runs in {len(cells)} cells", ""),
-        (f"{fov.count}", f"lost sight (95 %: up to {fov.high_percent:.2g} %)", "bad" if fov.count else "good"),
+    figures = [(f"{len(rows)}", f"runs in {len(cells)} cells", "")]
+    if goals := all(cell.goal for cell in cells):
+        reached = sum(cell.reached.count for cell in cells)
+        figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
+    else:
+        lost = f"lost sight (95 %: up to {fov.high_percent:.2g} %)"
+        figures.append((f"{fov.count}", lost, "bad" if fov.count else "good"))
+    figures += [
         (f"{near.count}", f"came too close (95 %: up to {near.high_percent:.2g} %)", "bad" if near.count else "good"),
         (f"{crashed}", "crashed", "bad" if crashed else "good"),
     ]
+    if goals:
+        return figures
     if shifts:
         figures.append((f"{max(shifts):.2f} s", "largest time shift of any run", ""))
     if errors:

@@ -27,8 +27,8 @@ DATA_SCHEMA = pa.schema([
     *[(f"time_shift_{axis}_measured", _FLAG) for axis in "xyz"],
     *[(f"time_shift_peak_{axis}_s", _REAL) for axis in "xyz"],
     ("rmse_whole_m", _REAL), ("rmse_m", _REAL), ("path_error_max_m", _REAL), ("settle_s", _REAL),
-    ("fallbacks", _WHOLE), ("fallback_share", _REAL), ("slack_max", _REAL), ("neighbour_age_max_s", _REAL),
-    ("thrust_rms_N", _REAL),
+    ("fallbacks", _WHOLE), ("fallback_share", _REAL), ("warnings", _TEXT), ("slack_max", _REAL),
+    ("neighbour_age_max_s", _REAL), ("thrust_rms_N", _REAL),
 ])  # fmt: skip
 TIMING_SCHEMA = pa.schema([
     ("key", _TEXT), ("solve_ms_median", _REAL), ("solve_ms_p99", _REAL), ("solve_ms_max", _REAL), ("wall_s", _REAL),
@@ -44,6 +44,7 @@ def summary_row(job: Job, summary: Summary, key: str | None = None) -> Row:
     """A finished run. The key is the job's unless it was worked out before."""
     row = _identity(job, key) | {n: v for n, v in summary.model_dump().items() if n in ROW_SCHEMA.names}
     row |= _identity(job, key)  # the job's words, not the simulator's
+    row["warnings"] = "; ".join(sorted(summary.warnings))
     row |= {f"time_shift_{a}_s": v for a, v in zip("xyz", summary.time_shift_s, strict=True)}
     row |= {f"time_shift_{a}_measured": v for a, v in zip("xyz", summary.time_shift_measured, strict=True)}
     row |= {f"time_shift_peak_{a}_s": v for a, v in zip("xyz", summary.time_shift_peak_s, strict=True)}

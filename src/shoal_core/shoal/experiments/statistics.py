@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,10 @@ class CellFigures:
     rmse_whole_m: Spread
     rmse_m: Spread
     fallback_share: float
+    goal: str  # what the runs had to reach; empty for paths
+    reached: Rate
+    goal_s: Spread
+    said: dict[str, int]  # what controllers warned of, and in how many runs
     solve_ms_median: float | None
     solve_ms_p99: float | None
     solve_ms_max: float | None
@@ -98,6 +103,10 @@ def cell_figures(rows: Sequence[dict[str, Any]]) -> CellFigures:
         rmse_whole_m=_spread(rows, "rmse_whole_m", max),
         rmse_m=_spread(rows, "rmse_m", max),
         fallback_share=float(np.mean([row["fallback_share"] or 0.0 for row in rows])),
+        goal=next((row["goal"] for row in rows if row["goal"]), ""),
+        reached=clopper_pearson(sum(not (row["goal_missed"] or row["crashed"]) for row in rows), runs),
+        goal_s=_spread(rows, "goal_s", max),
+        said=dict(Counter(text for row in rows for text in (row["warnings"] or "").split("; ") if text)),
         solve_ms_median=_spread(rows, "solve_ms_median", max).median,
         solve_ms_p99=_spread(rows, "solve_ms_p99", max).median,
         solve_ms_max=_spread(rows, "solve_ms_max", max).worst,

@@ -126,7 +126,11 @@ class Store:
 def _read(file: Path, schema: Any) -> Any:
     """Plainly: a campaign has thousands of these, and pyarrow's data sets cost ten times as much to open."""
     with pq.ParquetFile(file) as handle:
-        return handle.read().select(schema.names).cast(schema)
+        found = handle.read()
+    # What an older version did not write yet is null.
+    written = set(found.schema.names)
+    columns = [found[f.name].cast(f.type) if f.name in written else pa.nulls(len(found), f.type) for f in schema]
+    return pa.table(columns, schema=schema)
 
 
 def _write(table: Any, file: Path) -> None:

@@ -59,6 +59,7 @@ class Summary(BaseModel):
 
     fallbacks: int  # control steps not in the normal mode, over all vehicles
     fallback_share: float
+    warnings: dict[str, float]  # what controllers said while they steered: share of control steps, over all vehicles
     slack_max: float | None
     neighbour_age_max_s: float | None
     thrust_rms_N: float | None  # per thruster

@@ -98,6 +98,41 @@ def error_table(cells: Sequence[CellFigures]) -> Table:
     return Table("Path error and margins", explanation, head, tuple(rows), ruled=(2, 4, 7))
 
 
+def goal_table(cells: Sequence[CellFigures]) -> Table:
+    """Runs with a goal instead of a path: who came too close, who arrived, and when."""
+    rows = tuple(
+        (TableCell(cell.condition.replace("_", " ")), TableCell(cell.fleet), _rate_cell(cell.distance, (), cell.key),
+         TableCell(_both(cell.distance_min_m, ".2f")),
+         _all_cell(cell.reached),
+         TableCell(_both(cell.goal_s, ".1f")), TableCell(f"{100 * cell.fallback_share:.2f} %"))
+        for cell in cells
+    )  # fmt: skip
+    goals = ", ".join(dict.fromkeys(cell.goal for cell in cells))
+    explanation = (
+        "Too close: runs in which any two came closer than the hard distance, with the exact 95 % confidence interval "
+        "of their share (Clopper–Pearson). Reached: runs in which the goal was met and stayed met. Distances and times "
+        "are the median over the runs, and the worst run in brackets."
+    )
+    head = ("condition", "fleet", "too close", "distance min [m]", "reached", "after [s]", "fallback")
+    return Table(f"Goal: {goals}", explanation, head, rows, ruled=(2, 4, 6))
+
+
+def warning_table(cells: Sequence[CellFigures]) -> Table:
+    """What controllers said while they steered; conditions without a word are left out."""
+    paths = list(dict.fromkeys(cell.path for cell in cells))
+    rows = []
+    for label, group in _lines(cells).items():
+        by_path = {cell.path: cell for cell in group}
+        for text in dict.fromkeys(text for cell in group for text in cell.said):
+            counts = [f"{c.said.get(text, 0)} / {c.runs}" if (c := by_path.get(p)) else "–" for p in paths]
+            rows.append((TableCell(label), TableCell(text), *map(TableCell, counts)))
+    explanation = (
+        "Runs in which a controller that was steering warned of this (in its diagnostics, on ROS and in recordings). "
+        "Conditions in which nobody had anything to say are not listed."
+    )
+    return Table("What the controllers said", explanation, ("condition", "warning", *paths), tuple(rows), ruled=(1, 2))
+
+
 def solver_table(cells: Sequence[CellFigures]) -> Table:
     """Times on the machine named in the provenance."""
     rows = tuple(
@@ -142,6 +177,10 @@ def _rate_cell(rate: Rate, published: Sequence[float], key: str) -> TableCell:
 
 def _following_cell(rate: Rate) -> TableCell:
     return TableCell(f"{rate.count} / {rate.runs}", tone="good" if rate.count == 0 else "bad")
+
+
+def _all_cell(rate: Rate) -> TableCell:
+    return TableCell(f"{rate.count} / {rate.runs}", tone="good" if rate.count == rate.runs else "bad")
 
 
 def _crash_cell(cell: CellFigures) -> TableCell:

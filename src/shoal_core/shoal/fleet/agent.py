@@ -25,6 +25,7 @@ from shoal.fleet.neighbours import Neighbours, NeighbourSettings
 from shoal.fleet.odometry import Odometry
 from shoal.fleet.plan import Plan
 from shoal.fleet.steering import SideRule, detour, headings
+from shoal.fleet.watch import Watch, WatchSettings
 from shoal.guidance.preview import Preview
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
@@ -43,6 +44,7 @@ class AgentSettings(BaseModel):
     neighbours: NeighbourSettings = NeighbourSettings()
     side_rule: SideRule = SideRule()
     gate: GateSettings = GateSettings()
+    watch: WatchSettings = WatchSettings()
     places: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
     period_s: float = Field(default=0.1, gt=0, le=1.0)
     actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
@@ -89,7 +91,7 @@ class Agent:
         self._history = ThrustHistory(len(vehicle.thrusters), self._lag_s)
         self._force_N = np.zeros(len(vehicle.thrusters))
         self._station = StationKeeping(vehicle)
-        self._gate = Gate(settings.gate)
+        self._gate, self._watch = Gate(settings.gate), Watch(settings.watch)
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
         self._last_t_s = -np.inf
         self._sequence = 0
@@ -268,16 +270,19 @@ class Agent:
         self._previous_N = solution.thrust_N if solution is not None else thrust
         plan = self._plan(t_s, start_s, mode, ahead)
         clear = known is None or self._clear(plan, known)
+        ages_s = {} if known is None else dict(zip(known.names, known.ages_s.tolist(), strict=True))
+        slack_hard = solution.slack_hard if solution else 0.0
         health = Health(
             mode=mode,
             reason=trouble or "",
             solve_ms=elapsed_ms,
             iterations=solution.iterations if solution else 0,
             slack_max=solution.slack_soft if solution else 0.0,
-            slack_hard_max=solution.slack_hard if solution else 0.0,
-            neighbour_age_s={} if known is None else dict(zip(known.names, known.ages_s.tolist(), strict=True)),
+            slack_hard_max=slack_hard,
+            neighbour_age_s=ages_s,
             overrun=elapsed_ms > self.settings.period_s * 1e3,
             committed=clear,
+            warnings=self._watch.look(t_s, self.estimator.wrench, ages_s, slack_hard),
         )
         if not clear:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)

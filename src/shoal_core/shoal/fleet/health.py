@@ -29,3 +29,4 @@ class Health:
     neighbour_age_s: Mapping[str, float] = field(default_factory=dict)
     overrun: bool = False
     committed: bool = True
+    warnings: tuple[str, ...] = ()  # what is wrong although it steers

@@ -53,9 +53,10 @@ def forecast(
     if not plans:
         return Neighbours(names, np.zeros(0), np.zeros((0, len(times_s), 3)), np.zeros(0))
     positions = piecewise.read(np.array([p.pick(times_s) for p in plans]), times_s)
-    for i, plan in enumerate(plans):
-        if times_s[-1] - plan.times_s[-1] > FRESH_S:  # up to there its last velocity is good enough
-            _beyond(positions[i], plan, times_s, places.get(plan.vehicle), settings)
+    last_s = times_s[-1] - FRESH_S  # up to there a plan's last velocity is good enough
+    stale = [i for i, p in enumerate(plans) if p.times_s[-1] < last_s]
+    if stale:
+        positions[stale] = _beyond(positions[stale], [plans[i] for i in stale], times_s, places, settings)
     ages = np.array([max(0.0, t_s - p.stamp_s) for p in plans])
     margins = np.minimum(0.5 * settings.acceleration_mps2 * ages**2, settings.speed_mps * ages)
     margins = np.minimum(margins, settings.max_margin_m)
@@ -63,16 +64,22 @@ def forecast(
     return Neighbours(names, ages, positions, margins)
 
 
-def _beyond(positions: Array, plan: Plan, times_s: Array, place: Preview | None, settings: NeighbourSettings) -> None:
-    """Where it will be after its plan has run out, written over what the plan alone gives."""
-    late = times_s > plan.times_s[-1]
-    beyond = times_s[late] - plan.times_s[-1]
-    fade = np.exp(-beyond / settings.settle_s)[:, None]
-    if place is not None:
-        there = place.at(np.concatenate([plan.times_s[-1:], times_s[late]])).positions_m
-        positions[late] = there[1:] + fade * (plan.positions_m[-1] - there[0])
-    else:  # it will not run away for ever: the last velocity fades
-        positions[late] = plan.positions_m[-1] + settings.settle_s * (1 - fade) * plan.velocities_mps[-1]
+def _beyond(
+    along: Array, plans: Sequence[Plan], times_s: Array, places: Mapping[str, Preview], settings: NeighbourSettings
+) -> Array:
+    """`along` their plans (V,M,3), and where they will be after those have run out."""
+    ends_s, ends_m = np.array([p.times_s[-1] for p in plans]), np.array([p.positions_m[-1] for p in plans])
+    beyond = times_s - ends_s[:, None]
+    left = np.exp(-np.maximum(beyond, 0.0) / settings.settle_s)[:, :, None]
+    # Without a place: it will not run away for ever, the last velocity fades.
+    velocities = np.array([p.velocities_mps[-1] for p in plans])
+    then = ends_m[:, None] + settings.settle_s * (1 - left) * velocities[:, None]
+    if homing := [i for i, p in enumerate(plans) if p.vehicle in places]:
+        asked = np.array([[e, *times_s] for e in ends_s[homing]])
+        picked = np.array([places[plans[i].vehicle].pick(t) for i, t in zip(homing, asked, strict=True)])
+        there = piecewise.read(picked, asked)
+        then[homing] = there[:, 1:] + left[homing] * (ends_m[homing, None] - there[:, :1])
+    return np.where(beyond[:, :, None] > 0, then, along)
 
 
 def choose(known: Neighbours, own_m: Array, must_see: frozenset[str], places: int) -> Neighbours:

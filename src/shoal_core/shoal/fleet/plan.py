@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,10 +29,10 @@ class Plan:
     @cached_property
     def sound(self) -> bool:
         """Whether it can be computed with: finite numbers, times in order. Looked at once, however many hear it."""
-        finite = np.isfinite(self.positions_m).all() and np.isfinite(self.velocities_mps).all()
         times = self.times_s
-        in_order = len(times) >= 1 and np.isfinite(times).all() and (times[1:] > times[:-1]).all()
-        return bool(finite and in_order)
+        if not len(times) or not (times[1:] > times[:-1]).all():
+            return False
+        return math.isfinite(self.positions_m.sum() + self.velocities_mps.sum() + times.sum())
 
     def at(self, times_s: Array) -> Array:
         """Positions (M,3) at `times_s`: straight between the points, beyond them the end velocities go on."""

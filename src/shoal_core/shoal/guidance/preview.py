@@ -31,6 +31,14 @@ class Preview:
         found = piecewise.read(piecewise.pick(self.times_s, self._pieces, t), t)
         return Preview(t, found[:, 0:3], found[:, 3:6], None if self.headings_rad is None else found[:, 6])
 
+    def pick(self, times_s: Array) -> Array:
+        """The rows that `piecewise.read` needs for the positions alone, so that many previews can be read at once."""
+        return piecewise.pick(self.times_s, self._places, times_s)
+
+    @cached_property
+    def _places(self) -> Array:
+        return piecewise.prepare(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])
+
     @cached_property
     def _pieces(self) -> Array:
         columns = [self.positions_m, self.velocities_mps]

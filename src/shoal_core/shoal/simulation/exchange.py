@@ -16,7 +16,7 @@ from shoal.vehicles.fleet_file import Fleet
 
 GOAL = "everyone at the opposite point"
 DEPTH_M = 8.0
-ARRIVED_M = 0.5
+ARRIVED_M, STAY_S = 0.5, 5.0
 SMALLEST_RADIUS_M = 5.0
 ROOM_M = 2.6  # between neighbours on the circle
 JITTER_M = 0.3  # of the start points, drawn from the seed; seed 0 is exactly symmetric
@@ -56,12 +56,25 @@ def build_exchange(
     return scenario
 
 
+def _run(scenario: Scenario) -> RunRecord:
+    """To the end of the time, or until everyone has stood at the opposite point for a while."""
+    simulator = FleetSimulator(scenario, make_controllers(scenario))
+    goals = np.array([scenario.slots[name].positions_m[0] for name in scenario.fleet.names])
+    wanted, stood = round(STAY_S / scenario.spec.control_period_s), 0
+    for _ in simulator.ticks():
+        gaps = np.linalg.norm(scenario.plant.states[:, 0:3] - goals, axis=1)
+        stood = stood + 1 if gaps.max() < ARRIVED_M else 0
+        if stood > wanted:
+            break
+    return simulator.record()
+
+
 def simulate_exchange(job: Job) -> RunRecord:
     """A campaign's job: `fleet` is the number of vehicles."""
     scenario = build_exchange(
         int(job.fleet), job.condition, job.seed, job.duration_s or 90.0, job.control_period_s or 0.05, job.controller
     )
-    record = FleetSimulator(scenario, make_controllers(scenario)).run()
+    record = _run(scenario)
     gaps = np.linalg.norm(record.states[:, :, 0:3] - record.slots_m, axis=2)  # (T,V)
     inside = gaps.max(axis=1) < ARRIVED_M
     last_out = np.flatnonzero(~inside)

@@ -75,7 +75,8 @@ class FleetSimulator:
         thrusters = len(scenario.models[0].thrusters)
         self._queue = [np.zeros((count, thrusters))] * scenario.condition.control_delay_periods
         self._events: list[tuple[float, str, str]] = []
-        self._modes = [Mode.NMPC] * count
+        self._said = [Mode.NMPC.name.lower()] * count
+        self._warned: dict[str, int] = {}
         steps = round(scenario.duration_s / scenario.spec.control_period_s)
         self._log = _Log(steps + 1, count, thrusters, scenario)
         self._wall_s = 0.0
@@ -97,7 +98,7 @@ class FleetSimulator:
             yield k / max(steps, 1)
 
     def record(self) -> RunRecord:
-        """What happened, once all ticks are done."""
+        """What happened so far."""
         return self._log.finish(tuple(self._events), self._wall_s, self._meta())
 
     def _tick(self, k: int, t_s: float, log: _Log) -> None:
@@ -152,11 +153,14 @@ class FleetSimulator:
         )
 
     def _note(self, t_s: float, index: int, command: Command) -> None:
-        """An event whenever the mode changes."""
+        """An event whenever the mode or what the controller says changes."""
         health = command.health
-        if health.mode != self._modes[index]:
-            self._modes[index] = health.mode
-            text = f"{health.mode.name.lower()}: {health.reason}" if health.reason else health.mode.name.lower()
+        mode = health.mode.name.lower()
+        text = "; ".join([f"{mode}: {health.reason}" if health.reason else mode, *health.warnings])
+        for warning in health.warnings:
+            self._warned[warning] = self._warned.get(warning, 0) + 1
+        if text != self._said[index]:
+            self._said[index] = text
             self._events.append((t_s, self.names[index], text))
 
     def _meta(self) -> dict[str, Any]:
@@ -169,6 +173,7 @@ class FleetSimulator:
             "controller": spec.controller,
             "control_period_s": spec.control_period_s,
             "version": __version__,
+            "warnings": {text: count / (self._log.rows * len(self.names)) for text, count in self._warned.items()},
         }
 
 
@@ -177,10 +182,11 @@ class _Log:
 
     def __init__(self, rows: int, count: int, thrusters: int, scenario: Scenario) -> None:
         self._scenario = scenario
+        self.rows = 0  # filled so far
         self.times = np.zeros(rows)
         self.states, self.odometry = np.zeros((rows, count, 13)), np.full((rows, count, 13), np.nan)
         self.thrust = np.zeros((rows, count, thrusters))
-        self.slots, self.current = np.zeros((rows, count, 3)), np.zeros((rows, count, 3))
+        self.current = np.zeros((rows, count, 3))
         self.solve_ms, self.slack, self.age = (np.zeros((rows, count)) for _ in range(3))
         self.mode = np.zeros((rows, count), dtype=np.int8)
         self._every = max(1, round(scenario.spec.record_plans_every_s / scenario.spec.control_period_s))
@@ -200,32 +206,34 @@ class _Log:
             self.plans[k // self._every, i] = command.plan.at(t_s + PLAN_POINTS_S)
 
     def world(self, k: int, t_s: float, states: Array, scenario: Scenario) -> None:
+        self.rows = k + 1
         self.times[k], self.states[k] = t_s, states
         if scenario.plant.current is not still_water:
             for i, state in enumerate(states):
                 self.current[k, i] = scenario.plant.current(t_s, state[0:3])
 
     def finish(self, events: tuple[tuple[float, str, str], ...], wall_s: float, meta: dict[str, Any]) -> RunRecord:
-        s = self._scenario
-        for i, n in enumerate(s.fleet.names):
-            self.slots[:, i] = s.slots[n].at(self.times).positions_m
-        index = {n: i for i, n in enumerate(s.fleet.names)}
+        s, n = self._scenario, self.rows
+        times = self.times[:n]
+        slots = np.stack([s.slots[name].at(times).positions_m for name in s.fleet.names], axis=1)
+        plans = (n - 1) // self._every + 1
+        index = {name: i for i, name in enumerate(s.fleet.names)}
         return RunRecord(
             names=s.fleet.names,
-            times_s=self.times,
-            states=self.states,
-            odometry=self.odometry,
-            thrust_N=self.thrust,
-            reference_m=np.asarray(s.path.position(self.times)),
-            reference_velocity_mps=np.asarray(s.path.velocity(self.times)),
-            slots_m=self.slots,
-            solve_ms=self.solve_ms,
-            mode=self.mode,
-            slack_max=self.slack,
-            neighbour_age_s=self.age,
-            current_mps=self.current,
-            plan_times_s=self.plan_times,
-            plans_m=self.plans,
+            times_s=times,
+            states=self.states[:n],
+            odometry=self.odometry[:n],
+            thrust_N=self.thrust[:n],
+            reference_m=np.asarray(s.path.position(times)),
+            reference_velocity_mps=np.asarray(s.path.velocity(times)),
+            slots_m=slots,
+            solve_ms=self.solve_ms[:n],
+            mode=self.mode[:n],
+            slack_max=self.slack[:n],
+            neighbour_age_s=self.age[:n],
+            current_mps=self.current[:n],
+            plan_times_s=self.plan_times[:plans],
+            plans_m=self.plans[:plans],
             plan_dt_s=PLAN_POINTS_S.copy(),
             must_see=tuple((index[a], index[b]) for a, b in s.sight),
             limits=Limits(
