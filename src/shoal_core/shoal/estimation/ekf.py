@@ -131,7 +131,7 @@ class StateEstimator:
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""
         self.state = odometry.state.copy()
-        self._disturbances = np.zeros(9)
+        self._disturb(np.zeros(9))
         unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
         self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
 
@@ -148,15 +148,14 @@ class StateEstimator:
     def step(self, state: Array, force_N: Array, duration_s: float) -> Array:
         """The model's next state under the estimated disturbances."""
         i = self._step.inputs
-        i[0][:], i[1][:], i[2][:], i[3][:], i[5][:] = state, force_N, self.wrench, self.current, duration_s
+        i[0][:], i[1][:], i[5][:] = state, force_N, duration_s
         self._step.call()
         return self._step.outputs[0].copy()
 
     def predict(self, force_N: Array, duration_s: float) -> None:
         """Move the estimate on."""
         i = self._predict.inputs
-        i[0][:], i[2][:], i[3][:], i[4][:], i[5][:] = self._covariance, self.state, force_N, self.wrench, self.current
-        i[7][:] = duration_s
+        i[0][:], i[2][:], i[3][:], i[7][:] = self._covariance, self.state, force_N, duration_s
         self._predict.call()
         self._covariance[:], self.state = self._predict.outputs[0], self._predict.outputs[1].copy()
 
@@ -165,7 +164,14 @@ class StateEstimator:
         i, o = self._correct.inputs, self._correct.outputs
         i[0][:], i[2][:], i[3][:], i[5][:] = self._covariance, self.state, self._disturbances, odometry.state
         self._correct.call()
-        self._covariance[:], self.state, self._disturbances = o[0], o[1].copy(), o[2].copy()
+        self._covariance[:], self.state = o[0], o[1].copy()
+        self._disturb(o[2])
+
+    def _disturb(self, values: Array) -> None:
+        """New wrench and current; the model's functions have them at hand from now on."""
+        self._disturbances = values.copy()
+        self._step.inputs[2][:], self._step.inputs[3][:] = values[:6], values[6:]
+        self._predict.inputs[4][:], self._predict.inputs[5][:] = values[:6], values[6:]
 
     @property
     def covariance(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.codegen import Buffered, compiled
 from shoal.control.backends import choose_backend
 from shoal.control.nmpc import Goal, Nmpc, Solution
-from shoal.control.rotations import matrix, yaw_of
+from shoal.control.rotations import yaw_of
 from shoal.control.settings import ControllerSettings
 from shoal.control.station_keeping import StationKeeping
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
@@ -236,11 +237,12 @@ class Agent:
 
     def _steady_thrust(self, velocity_mps: Array, yaw_rad: float) -> Array:
         """Thrust that keeps the wanted motion against weight, drag, current and wrench: the input cost's zero."""
-        x = np.zeros(13)
-        x[3], x[6] = np.cos(yaw_rad / 2), np.sin(yaw_rad / 2)
-        x[7:10] = matrix(x[3:7]).T @ velocity_mps
-        i = self._ode.inputs  # thrust, the second input, stays zero
-        i[0][:], i[2][:], i[3][:] = x, self.estimator.current, self.estimator.wrench
+        c, s = math.cos(yaw_rad), math.sin(yaw_rad)
+        north, east, down = velocity_mps.tolist()
+        i = self._ode.inputs  # level, at the origin, not turning; thrust, the second input, stays zero
+        i[0][3], i[0][6] = math.cos(yaw_rad / 2), math.sin(yaw_rad / 2)
+        i[0][7:10] = c * north + s * east, c * east - s * north, down
+        i[2][:], i[3][:] = self.estimator.current, self.estimator.wrench
         self._ode.call()
         thrust = self._hover @ self._ode.outputs[0][7:13]
         return np.minimum(np.maximum(thrust, self._lower), self._upper)
