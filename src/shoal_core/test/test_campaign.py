@@ -305,8 +305,9 @@ def test_killed_three_times_and_resumed_is_the_same_data_set(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_ctrl_c_ends_cleanly_and_can_be_resumed(tmp_path: Path) -> None:
     campaign, out = Killable(tmp_path, runs=20), tmp_path / "out"
-    process = campaign.start(out, 0.2)
+    process = campaign.start(out, 0.5)
     wait_for(lambda: len(rows_in(out)) > 1)
+    assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=20) != 0
     left = len(rows_in(out))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import importlib
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -39,15 +41,34 @@ class Workers:
         self._cluster: Any = None
         self._complete_s = time.monotonic()  # when all workers were last seen
         self._config = ExitStack()
+        self._interrupted = False
+        self._before: Any = signal.SIG_IGN  # what Ctrl-C did before
 
     def __enter__(self) -> Workers:
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main and (before := signal.getsignal(signal.SIGINT)) is not signal.SIG_IGN:
+            self._before = before
+            signal.signal(signal.SIGINT, self._interrupt)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        for thing in (self._client, self._cluster):
-            if thing is not None:
-                thing.close()
-        self._config.close()
+    def __exit__(self, kind: object, *rest: object) -> None:
+        try:
+            for thing in (self._client, self._cluster):
+                if thing is not None:
+                    thing.close()
+            self._config.close()
+        finally:
+            if self._before is not signal.SIG_IGN:
+                signal.signal(signal.SIGINT, self._before)
+        if self._interrupted and kind is None:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, *_: object) -> None:
+        """Ctrl-C is remembered and acted upon between two tasks. Raised anywhere, it may fall into one of Dask's
+        callbacks, which swallow it, and the campaign would run on. Pressed again, it is raised at once."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
 
     def run(self, function: Callable[[Task], object], tasks: Sequence[Task]) -> Iterator[tuple[Task, Error]]:
         """Each task as it ends, with its exception if it had one; `WorkerDied` when it took its process with it."""
@@ -74,6 +95,8 @@ class Workers:
         ready = distributed.as_completed(list(futures))
         try:
             while futures:
+                if self._interrupted:
+                    raise KeyboardInterrupt
                 if not ready.has_ready():
                     self._keep_up()
                     time.sleep(POLL_S)
