@@ -37,7 +37,7 @@ class Diagnostics:
         return (level, message) != self._last or waited_s >= self._every_s or waited_s < 0
 
     def tell(self, t_s: float, level: Level, message: str, values: Mapping[str, object]) -> None:
-        """Say it, and log it when the level is a new one."""
+        """Say it, and log it when it is the first, or the level a new one."""
         if not self.due(t_s, level, message):
             return
         self._log(level, message)
@@ -51,8 +51,7 @@ class Diagnostics:
         self._publisher.publish(array)
 
     def _log(self, level: Level, message: str) -> None:
-        before = self._last[0] if self._last else Level.OK
-        if level == before:
+        if self._last is not None and level == self._last[0]:
             return
         # One call site per severity: rclpy refuses a site that changes it.
         if level is Level.OK:
