@@ -219,3 +219,15 @@ def test_settings_change_at_run_time() -> None:
     loop.agent.apply(controller.model_copy(update={"limits": limits}))
     loop.run(8.0)
     assert np.linalg.norm(loop.plant.states[0, :3] - [2.1, 0, 5]) > 2.9
+
+
+@pytest.mark.parametrize("period_s", [0.02, 0.05, 0.1, 0.2])
+def test_thrust_is_not_driven_past_what_was_wanted_before_it_is_seen(period_s: float) -> None:
+    """The force that the lagging thrusters reach until the next command acts is at most the one that was asked for."""
+    settings = AgentSettings(period_s=period_s, actuation_delay_s=period_s, places=1)
+    agent = Agent("a", VEHICLE, settings)
+    lag_s = float(np.mean([t.time_constant_s for t in VEHICLE.thrusters]))
+    asked, command = np.full(8, 3.0), agent._overdriven(np.full(8, 3.0))
+    reached = command * (1 - np.exp(-2 * period_s / lag_s))  # from rest, a period and the delay later
+    assert (command >= asked).all() and (reached <= asked + 1e-9).all()
+    assert np.allclose(command, 6.0) == (period_s <= 0.05)  # as wished, at a quick rate
