@@ -78,7 +78,7 @@ def test_head_on_exchange_has_no_standoff(seed: int) -> None:
     record = simulate_exchange(Job("circle", "2", load_condition("ideal"), seed, duration_s=25.0))
     assert record.meta["goal_s"] is not None
     assert distances_m(record.states).min() > 0.75
-    assert record.duration_s == pytest.approx(record.meta["goal_s"] + 5.0, abs=0.1)  # then there is no more to see
+    assert record.duration_s == pytest.approx(record.meta["goal_s"] + 2.0, abs=0.1)  # then there is no more to see
     assert len(record.plans_m) == len(record.plan_times_s) and record.plan_times_s[-1] <= record.duration_s
 
 

@@ -16,7 +16,7 @@ from shoal.vehicles.fleet_file import Fleet
 
 GOAL = "everyone at the opposite point"
 DEPTH_M = 8.0
-ARRIVED_M, STAY_S = 0.5, 5.0
+ARRIVED_M, STAY_S = 0.5, 2.0
 SMALLEST_RADIUS_M = 5.0
 ROOM_M = 2.6  # between neighbours on the circle
 JITTER_M = 0.3  # of the start points, drawn from the seed; seed 0 is exactly symmetric
