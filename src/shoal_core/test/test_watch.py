@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from shoal.experiments.metrics import summarise
-from shoal.fleet.watch import LIMIT, MODEL, Watch, WatchSettings, late
+from shoal.experiments.summary import Summary
+from shoal.fleet.watch import LIMIT, MODEL, WEIGHED, Watch, WatchSettings, late
+from shoal.fleet.weighing import Weighing
 from shoal.simulation.run import simulate
 from shoal.simulation.scenario import RunSpec
 
@@ -32,12 +36,38 @@ def test_what_comes_and_goes_is_one_piece_of_news() -> None:
     assert watch.look(5.0, CALM, {}, 0.0) == ()  # the clock went back: nothing of what was said is known to hold
 
 
-def warnings_in(condition: str) -> dict[str, float]:
-    return summarise(simulate(RunSpec("circle", "2", condition, 0, duration_s=8.0))).warnings
+def told(condition: str, duration_s: float = 8.0) -> Summary:
+    return summarise(simulate(RunSpec("circle", "2", condition, 0, duration_s=duration_s)))
 
 
 def test_runs_that_ask_too_much_say_so() -> None:
-    assert warnings_in("default") == {}
-    assert warnings_in("mass_100kg")[MODEL] > 0.9
+    assert told("default").warnings == {}
+    assert told("mass_x2").warnings[MODEL] > 0.9
     # Plans of 10 s ago: nobody has one within 8 s, and the news from before the start is old after two.
-    assert set(warnings_in("delay_10")) == {late("bluerov2"), late("bluerov3")}
+    assert set(told("delay_10").warnings) == {late("bluerov2"), late("bluerov3")}
+
+
+def test_a_mass_that_is_far_off_is_found_by_weighing() -> None:
+    """100 kg instead of 11.5: 870 N too heavy, more than ten times what the thrusters lift."""
+    summary = told("mass_100kg", 25.0)
+    assert not summary.failed and summary.fallbacks == 0
+    assert summary.rmse_m is not None and summary.rmse_m < 0.05
+    assert summary.warnings[WEIGHED] > 0.9 > 0.2 > summary.warnings[MODEL]  # then the new one fits
+
+
+def test_weighing_goes_on_until_little_is_left() -> None:
+    weighing, mass_kg, changes = Weighing(260.0), 100.0, []
+    felt_N = 0.0  # the estimate, which takes half of what it misses in each tenth of a second
+    for k in range(40):
+        felt_N += 0.5 * ((11.5 - mass_kg) * 9.81 - felt_N)
+        better = weighing.mass_kg(k / 10, mass_kg, felt_N)
+        if better is not None:
+            felt_N -= (better - mass_kg) * 9.81
+            mass_kg = better
+            changes.append(k / 10)
+    assert weighing.done and abs(mass_kg - 11.5) < 0.5
+    assert changes[0] >= 0.5 and all(b - a >= 0.5 - 1e-9 for a, b in pairwise(changes)) and changes[-1] < 3.0
+    assert weighing.mass_kg(10.0, mass_kg, 200.0) is None  # what remains is not weight
+    assert not Weighing(260.0).called_for(259.0)
+    light = Weighing(260.0)
+    assert light.mass_kg(0.0, 20.0, -300.0) is None and light.mass_kg(0.6, 20.0, -300.0) is None and not light.done

@@ -90,19 +90,24 @@ class Nmpc:
         places: int,
         backend: Callable[[Problem], Backend],
     ) -> None:
-        self.vehicle = vehicle
-        structure = structure_of(vehicle)
-        self.problem = Problem(Formulation(structure, places), settings.steps_s)
+        self.problem = Problem(Formulation(structure_of(vehicle), places), settings.steps_s)
         self.places = places
-        self._trim = VehicleModel(vehicle).trim()
-        self.problem.block("theta")[:] = parameter_vector(vehicle, structure)
-        self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
-        self.problem.limits[2] = self._trim
-        self.apply(settings)
+        self.settings = settings
+        self.adopt(vehicle)
         self.backend = backend(self.problem)
         self.cold = True
         self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
         self._shifts: dict[float, tuple[Array, Array]] = {}
+
+    def adopt(self, vehicle: Vehicle) -> None:
+        """Another description of the same structure."""
+        self.vehicle = vehicle
+        self._trim = VehicleModel(vehicle).trim()
+        self.problem.block("theta")[:] = parameter_vector(vehicle, self.problem.formulation.structure)
+        self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self.problem.limits[2] = self._trim
+        self.apply(self.settings)
+        self.cold = True
 
     def apply(self, settings: ControllerSettings) -> None:
         """Take over weights, limits and penalties; the grid alone is fixed at construction."""

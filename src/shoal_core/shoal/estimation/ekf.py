@@ -114,8 +114,7 @@ class StateEstimator:
         self.settings = settings
         structure = structure_of(vehicle)
         self._step, self._predict, self._correct = map(Buffered, _functions(structure))
-        theta = parameter_vector(vehicle, structure)
-        self._step.inputs[4][:], self._predict.inputs[6][:] = theta, theta
+        self.adopt(vehicle)
         s = settings
         degree = np.pi / 180
         self._measurement = np.repeat(
@@ -127,6 +126,13 @@ class StateEstimator:
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
         )
         self.reset(Odometry.from_state(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
+
+    def adopt(self, vehicle: Vehicle, explained: Array | None = None) -> None:
+        """Another description; `explained` is the part of the wrench (6) that it accounts for."""
+        theta = parameter_vector(vehicle, structure_of(vehicle))
+        self._step.inputs[4][:], self._predict.inputs[6][:] = theta, theta
+        if explained is not None:
+            self._disturb(self._disturbances - np.concatenate([explained, np.zeros(3)]))
 
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""

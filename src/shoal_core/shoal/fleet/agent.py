@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.codegen import Buffered, compiled
 from shoal.control.backends import choose_backend
 from shoal.control.nmpc import Goal, Nmpc, Solution
-from shoal.control.rotations import yaw_of
+from shoal.control.rotations import matrix, yaw_of
 from shoal.control.settings import ControllerSettings
 from shoal.control.station_keeping import StationKeeping
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
@@ -26,7 +26,8 @@ from shoal.fleet.neighbours import Neighbours, NeighbourSettings
 from shoal.fleet.odometry import Odometry
 from shoal.fleet.plan import Plan
 from shoal.fleet.steering import SideRule, detour, headings
-from shoal.fleet.watch import Watch, WatchSettings
+from shoal.fleet.watch import WEIGHED, Watch, WatchSettings
+from shoal.fleet.weighing import Weighing
 from shoal.guidance.preview import Preview
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
@@ -82,18 +83,16 @@ class Agent:
         self.controller = Nmpc(vehicle, settings.controller, settings.places, backend)
         self.estimator = StateEstimator(vehicle, settings.estimator)
         self._clock = clock
-        model = VehicleModel(vehicle)
-        self._ode = Buffered(compiled(model.ode))
-        self._ode.inputs[4][:] = model.theta
-        self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
+        self._ode = Buffered(compiled(VehicleModel(vehicle).ode))
+        self._believe(vehicle)
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
         described_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters]))
         self._lag_s = described_s if settings.thruster_lag_s is None else settings.thruster_lag_s
         self._lead_by = _lead(settings, self._lag_s)
         self._history = ThrustHistory(len(vehicle.thrusters), self._lag_s)
         self._force_N = np.zeros(len(vehicle.thrusters))
-        self._station = StationKeeping(vehicle)
         self._gate, self._watch = Gate(settings.gate), Watch(settings.watch)
+        self._weighing = Weighing(settings.watch.weigh_N)
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
         self._last_t_s = -np.inf
         self._sequence = 0
@@ -101,6 +100,13 @@ class Agent:
         self._solved_s = -np.inf
         self._previous_N = np.zeros(len(vehicle.thrusters))
         self._acting_N = np.zeros(len(vehicle.thrusters))
+
+    def _believe(self, vehicle: Vehicle) -> None:
+        """What is not asked of controller and estimator."""
+        self.vehicle = vehicle
+        self._ode.inputs[4][:] = VehicleModel(vehicle).theta
+        self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
+        self._station = StationKeeping(vehicle)
 
     def apply(self, controller: ControllerSettings) -> None:
         """New weights, limits and penalties from the next step on."""
@@ -171,9 +177,26 @@ class Agent:
             self.estimator.predict(mean, duration)
             self._force_N = end
         self.estimator.correct(odometry)
+        self._weigh(odometry.stamp_s)
         self._stamp_s = odometry.stamp_s
         self._history.forget_before(odometry.stamp_s)
         return None
+
+    def _weigh(self, t_s: float) -> None:
+        """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
+        force = self.estimator.wrench[0:3]
+        if not self._weighing.called_for(math.hypot(*force.tolist())):
+            return
+        axis = matrix(self.estimator.state[3:7])[2]  # down, seen from the vehicle
+        down_N = float(axis @ force)
+        mass_kg = self._weighing.mass_kg(t_s, self.vehicle.mass_kg, down_N)
+        if mass_kg is None:
+            return
+        vehicle = self.vehicle.scaled(mass=mass_kg / self.vehicle.mass_kg)
+        more_N = vehicle.weight_N - self.vehicle.weight_N
+        self._believe(vehicle)
+        self.controller.adopt(vehicle)
+        self.estimator.adopt(vehicle, np.concatenate([more_N * axis, np.zeros(3)]))
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
@@ -285,7 +308,8 @@ class Agent:
             neighbour_age_s=ages_s,
             overrun=elapsed_ms > self.settings.period_s * 1e3,
             committed=clear,
-            warnings=self._watch.look(t_s, self.estimator.wrench, ages_s, slack_hard),
+            warnings=(WEIGHED,) * self._weighing.done
+            + self._watch.look(t_s, self.estimator.wrench, ages_s, slack_hard),
         )
         if not clear:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)

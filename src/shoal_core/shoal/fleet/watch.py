@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 MODEL = "the model does not fit the vehicle: a large force is unexplained"
+WEIGHED = "the described mass does not fit the weight: another one is used"
 LIMIT = "a hard limit of sight or distance cannot be kept"
 
 
@@ -18,6 +19,9 @@ class WatchSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     unexplained_N: float = Field(default=60.0, gt=0, description="about all that the thrusters of a BlueROV2 can lift")
     unexplained_Nm: float = Field(default=15.0, gt=0)
+    weigh_N: float = Field(
+        default=260.0, gt=0, description="unexplained weight, four times what can be lifted: the mass must be wrong"
+    )
     late_s: float = Field(default=2.0, gt=0, description="age of a neighbour's plan")
     hard_slack: float = Field(default=0.02, gt=0, description="planned violation, in metres or as a cosine")
     linger_s: float = Field(default=2.0, ge=0, description="how long a word stands after its reason has gone")
