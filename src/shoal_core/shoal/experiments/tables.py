@@ -105,7 +105,7 @@ def goal_table(cells: Sequence[CellFigures]) -> Table:
          TableCell(_both(cell.distance_min_m, ".2f")),
          _all_cell(cell.reached),
          TableCell(_both(cell.goal_s, ".1f")), TableCell(f"{100 * cell.fallback_share:.2f} %"))
-        for cell in cells
+        for cell in sorted(cells, key=_by_size)
     )  # fmt: skip
     goals = ", ".join(dict.fromkeys(cell.goal for cell in cells))
     explanation = (
@@ -115,6 +115,11 @@ def goal_table(cells: Sequence[CellFigures]) -> Table:
     )
     head = ("condition", "fleet", "too close", "distance min [m]", "reached", "after [s]", "fallback")
     return Table(f"Goal: {goals}", explanation, head, rows, ruled=(2, 4, 6))
+
+
+def _by_size(cell: CellFigures) -> tuple[int, str]:
+    """Small fleets first; conditions stay in their order within a fleet."""
+    return (int(cell.fleet), "") if cell.fleet.isdigit() else (0, cell.fleet)
 
 
 def warning_table(cells: Sequence[CellFigures]) -> Table:
