@@ -231,3 +231,16 @@ def test_thrust_is_not_driven_past_what_was_wanted_before_it_is_seen(period_s: f
     reached = command * (1 - np.exp(-2 * period_s / lag_s))  # from rest, a period and the delay later
     assert (command >= asked).all() and (reached <= asked + 1e-9).all()
     assert np.allclose(command, 6.0) == (period_s <= 0.05)  # as wished, at a quick rate
+
+
+def test_odometry_that_jumps_does_not_change_the_mass() -> None:
+    """Nor does a positioning system that is off for a while."""
+    loop = Loop(level(0.0, 0.0, 5.0)).run(3.0)
+
+    def jumping(t_s: float, state: np.ndarray) -> Odometry:
+        off = np.array([0.0, 2.0, 4.0]) * (4.0 <= t_s < 4.15 or 6.0 <= t_s < 8.0)
+        return Odometry(t_s, state[0:3] + off, state[3:7].copy(), state[7:10].copy(), state[10:13].copy())
+
+    loop.run(9.0, jumping)
+    assert loop.agent.vehicle.mass_kg == VEHICLE.mass_kg
+    assert loop.run(6.0).error_m() < 0.05

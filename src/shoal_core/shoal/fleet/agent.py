@@ -184,11 +184,8 @@ class Agent:
 
     def _weigh(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
-        force = self.estimator.wrench[0:3]
-        if not self._weighing.called_for(math.hypot(*force.tolist())):
-            return
         axis = matrix(self.estimator.state[3:7])[2]  # down, seen from the vehicle
-        down_N = float(axis @ force)
+        down_N = float(axis @ self.estimator.wrench[0:3])
         mass_kg = self._weighing.mass_kg(t_s, self.vehicle.mass_kg, down_N)
         if mass_kg is None:
             return
