@@ -69,7 +69,7 @@ class MpcNode(Node):
         controller = SettingsParameters(self, s.controller, fixed=GRID, changed=self._tune)
         fixed = {
             name: SettingsParameters(self, getattr(s, name), f"{name}.", fixed=True).value
-            for name in ("estimator", "neighbours", "side_rule", "gate")
+            for name in ("estimator", "neighbours", "side_rule", "gate", "watch")
         }
         settings = s.model_copy(
             update={
