@@ -56,19 +56,19 @@ def test_a_mass_that_is_far_off_is_found_by_weighing() -> None:
 
 
 def test_weighing_goes_on_until_little_is_left() -> None:
-    weighing, mass_kg, changes = Weighing(260.0), 100.0, []
+    weighing, weight_N, changes = Weighing(260.0), 981.0, []
     felt_N = 0.0  # the estimate, which takes half of what it misses in each tenth of a second
     for k in range(40):
-        felt_N += 0.5 * ((11.5 - mass_kg) * 9.81 - felt_N)
-        better = weighing.mass_kg(k / 10, mass_kg, felt_N)
+        felt_N += 0.5 * (113.0 - weight_N - felt_N)
+        better = weighing.weight_N(k / 10, weight_N, felt_N)
         if better is not None:
-            felt_N -= (better - mass_kg) * 9.81
-            mass_kg = better
+            felt_N -= better - weight_N
+            weight_N = better
             changes.append(k / 10)
-    assert weighing.done and abs(mass_kg - 11.5) < 0.5
+    assert weighing.done and abs(weight_N - 113.0) < 5.0
     assert changes[0] >= 0.5 and all(b - a >= 0.5 - 1e-9 for a, b in pairwise(changes)) and changes[-1] < 3.0
-    assert weighing.mass_kg(10.0, mass_kg, 200.0) is None  # what remains is not weight
+    assert weighing.weight_N(10.0, weight_N, 200.0) is None  # what remains is not weight
     brief = Weighing(260.0)
-    assert [brief.mass_kg(k / 10, 11.5, 900.0 if k % 5 else 0.0) for k in range(40)] == [None] * 40 and not brief.done
+    assert [brief.weight_N(k / 10, 113.0, 900.0 if k % 5 else 0.0) for k in range(40)] == [None] * 40 and not brief.done
     light = Weighing(260.0)
-    assert light.mass_kg(0.0, 20.0, -300.0) is None and light.mass_kg(0.6, 20.0, -300.0) is None and not light.done
+    assert [light.weight_N(t, 200.0, -300.0) for t in (0.0, 0.6)] == [None, None] and not light.done

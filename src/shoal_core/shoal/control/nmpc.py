@@ -95,7 +95,6 @@ class Nmpc:
         self.settings = settings
         self.adopt(vehicle)
         self.backend = backend(self.problem)
-        self.cold = True
         self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
         self._shifts: dict[float, tuple[Array, Array]] = {}
 

@@ -186,14 +186,13 @@ class Agent:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
         axis = matrix(self.estimator.state[3:7])[2]  # down, seen from the vehicle
         down_N = float(axis @ self.estimator.wrench[0:3])
-        mass_kg = self._weighing.mass_kg(t_s, self.vehicle.mass_kg, down_N)
-        if mass_kg is None:
+        weight_N = self._weighing.weight_N(t_s, self.vehicle.weight_N, down_N)
+        if weight_N is None:
             return
-        vehicle = self.vehicle.scaled(mass=mass_kg / self.vehicle.mass_kg)
-        more_N = vehicle.weight_N - self.vehicle.weight_N
+        vehicle = self.vehicle.scaled(mass=weight_N / self.vehicle.weight_N)
         self._believe(vehicle)
         self.controller.adopt(vehicle)
-        self.estimator.adopt(vehicle, np.concatenate([more_N * axis, np.zeros(3)]))
+        self.estimator.adopt(vehicle, np.concatenate([down_N * axis, np.zeros(3)]))
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""

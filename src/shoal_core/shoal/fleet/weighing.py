@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-GRAVITY_MPS2 = 9.81
 EVERY_S = 0.5  # the estimate needs some time to take in what is left
 ENOUGH_N = 30.0
-LIGHTEST_KG = 1.0
+LIGHTEST_N = 10.0
 
 
 class Weighing:
@@ -17,8 +16,8 @@ class Weighing:
         self._begun = False
         self.done = False  # whether the mass in use is not the described one
 
-    def mass_kg(self, t_s: float, mass_kg: float, down_N: float) -> float | None:
-        """A better mass for a model of `mass_kg` that misses a force of `down_N`; None: no reason for one."""
+    def weight_N(self, t_s: float, weight_N: float, down_N: float) -> float | None:
+        """A better weight for a model of `weight_N` that misses a force of `down_N`; None: no reason for one."""
         if not self._begun and abs(down_N) <= self._limit_N:  # a jump of the odometry pulls for a moment only
             self._next_s = None
             return None
@@ -28,8 +27,8 @@ class Weighing:
             return None
         self._begun = abs(down_N) >= ENOUGH_N
         self._next_s = t_s + EVERY_S if self._begun else None
-        better = mass_kg + down_N / GRAVITY_MPS2
-        if better < LIGHTEST_KG:  # no vehicle is that light: the force is something else
+        better = weight_N + down_N
+        if better < LIGHTEST_N:  # no vehicle is that light: the force is something else
             return None
         self.done = True
         return better
