@@ -131,8 +131,9 @@ class Agent:
         known: Neighbours | None = None
         if trouble is None and self._stamp_s is not None:
             ahead = self._predict(act_s, start_s)
-            known = self._neighbours(t_s, start_s, neighbour_plans, places or {})
-            trouble, solution = self._optimise(ahead, start_s, t_s, known, reference)
+            times_s = start_s + self.controller.times_s
+            known = self._neighbours(t_s, times_s, neighbour_plans, places or {})
+            trouble, solution = self._optimise(ahead, times_s, t_s, known, reference)
         elapsed_ms = (self._clock() - started) * 1e3
         if solution is not None and elapsed_ms > self.settings.gate.deadline_periods * self.settings.period_s * 1e3:
             trouble, solution = f"solver took {elapsed_ms:.0f} ms, more than the deadline", None
@@ -215,27 +216,26 @@ class Agent:
     # -- optimising ---------------------------------------------------------------------------------------------
 
     def _neighbours(
-        self, t_s: float, start_s: float, plans: Mapping[str, Plan], places: Mapping[str, Preview]
+        self, t_s: float, times_s: Array, plans: Mapping[str, Plan], places: Mapping[str, Preview]
     ) -> Neighbours:
-        settings, times = self.settings.neighbours, start_s + self.controller.times_s
+        settings = self.settings.neighbours
         usable = [
             plan
             for name, plan in plans.items()
             if name != self.name and t_s - plan.stamp_s < settings.forget_s and plan.sound
         ]
-        return others_of.forecast(usable, t_s, times, places, settings)
+        return others_of.forecast(usable, t_s, times_s, places, settings)
 
     def _optimise(
-        self, ahead: Array, start_s: float, t_s: float, known: Neighbours, reference: Preview
+        self, ahead: Array, times_s: Array, t_s: float, known: Neighbours, reference: Preview
     ) -> tuple[str | None, Solution | None]:
         controller = self.controller
         limits = self.settings.controller.limits
-        times = start_s + controller.times_s
-        wanted = reference.at(times)
+        wanted = reference.at(times_s)
         if not np.isfinite(wanted.positions_m).all():
             return "reference is not finite", None
         chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
-        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(times), limits)
+        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(times_s), limits)
         own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
         seen = chosen.first(sum(name in self.must_see for name in chosen.names))
         yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
