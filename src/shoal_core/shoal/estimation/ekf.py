@@ -6,6 +6,7 @@ they make the controller free of steady offsets. Attitude errors are three small
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import casadi as ca
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.codegen import Buffered, compiled
+from shoal.estimation.scatter import Scatter
 from shoal.fleet.odometry import Odometry
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
@@ -41,6 +43,12 @@ class EstimatorSettings(BaseModel):
     max_force_N: float = Field(default=1500.0, gt=0, description="largest wrench believed; a wrong weight is one, too")
     max_moment_Nm: float = Field(default=50.0, gt=0)
     max_current_mps: float = Field(default=1.5, gt=0)
+    scatter_factor: float = Field(
+        default=10.0, gt=1, description="positions that scatter by so many position_m are believed less"
+    )
+    scatter_memory_s: float = Field(
+        default=15.0, gt=0, description="how long such positions are averaged; longer trusts the velocity more"
+    )
 
 
 @lru_cache(maxsize=8)
@@ -121,6 +129,7 @@ class StateEstimator:
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
         self._correct.inputs[1][:] = self._measurement
+        self._scatter = Scatter(s.scatter_factor * s.position_m)
         self._correct.inputs[4][:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         self._predict.inputs[1][:] = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
@@ -140,6 +149,9 @@ class StateEstimator:
         self._disturb(np.zeros(9))
         unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
         self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
+        self._scatter.clear()
+        self._beside_m = np.zeros(3)  # the last measured position, from the estimate that had taken it in
+        self._reset_s, self._count = odometry.stamp_s, 0
 
     @property
     def wrench(self) -> Array:
@@ -168,16 +180,42 @@ class StateEstimator:
     def correct(self, odometry: Odometry) -> None:
         """Take in a measurement of the whole state."""
         i, o = self._correct.inputs, self._correct.outputs
+        self._doubt_position(odometry)
         i[0][:], i[2][:], i[3][:], i[5][:] = self._covariance, self.state, self._disturbances, odometry.state
         self._correct.call()
         self._covariance[:], self.state = o[0], o[1].copy()
         self._disturb(o[2])
+        self._beside_m = odometry.position_m - self.state[0:3]
+
+    def _doubt_position(self, odometry: Odometry) -> None:
+        """A position that scatters far more than described is averaged along the way made good.
+
+        After n measurements the mean's variance is R/n, which gives the next one its weight of 1/(n+1). The mean
+        reaches back by the memory only, lest a small error of the measured velocity lead far away.
+        """
+        self._count += 1
+        sigma_m = self._scatter.sigma_m(odometry.position_m - self.state[0:3] - self._beside_m)
+        variance = self._measurement[0:3]
+        if sigma_m is not None:
+            variance = np.maximum(variance, sigma_m**2)
+            memory = min(1.0, self.settings.scatter_memory_s / max(odometry.stamp_s - self._reset_s, 1e-9))
+            covariance = self._covariance.reshape(SIZE, SIZE)
+            for i in np.flatnonzero(sigma_m):  # rows and columns alike: correlations stay what they are
+                scale = math.sqrt(variance[i] / max(1.0, self._count * memory) / covariance[i, i])
+                covariance[i, :] *= scale
+                covariance[:, i] *= scale
+        self._correct.inputs[1][0:3] = variance
 
     def _disturb(self, values: Array) -> None:
         """New wrench and current; the model's functions have them at hand from now on."""
         self._disturbances = values.copy()
         self._step.inputs[2][:], self._step.inputs[3][:] = values[:6], values[6:]
         self._predict.inputs[4][:], self._predict.inputs[5][:] = values[:6], values[6:]
+
+    @property
+    def position_sigma_m(self) -> float:
+        """How well the position is known, on the worst axis."""
+        return math.sqrt(self._covariance[: 3 * SIZE : SIZE + 1].max())
 
     @property
     def covariance(self) -> Array:

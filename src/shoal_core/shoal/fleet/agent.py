@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.codegen import Buffered, compiled
 from shoal.control.backends import choose_backend
-from shoal.control.nmpc import Goal, Nmpc, Solution
+from shoal.control.nmpc import Goal, Nmpc, Others, Solution
 from shoal.control.rotations import matrix, yaw_of
 from shoal.control.settings import ControllerSettings
 from shoal.control.station_keeping import StationKeeping
@@ -26,7 +26,7 @@ from shoal.fleet.neighbours import Neighbours, NeighbourSettings
 from shoal.fleet.odometry import Odometry
 from shoal.fleet.plan import Plan
 from shoal.fleet.steering import SideRule, detour, headings
-from shoal.fleet.watch import WEIGHED, Watch, WatchSettings
+from shoal.fleet.watch import UNSURE, WEIGHED, Watch, WatchSettings
 from shoal.fleet.weighing import Weighing
 from shoal.guidance.preview import Preview
 from shoal.vehicles.description import Vehicle
@@ -93,6 +93,7 @@ class Agent:
         self._force_N = np.zeros(len(vehicle.thrusters))
         self._gate, self._watch = Gate(settings.gate), Watch(settings.watch)
         self._weighing = Weighing(settings.watch.weigh_N)
+        self._kept_yaw_rad: float | None = None  # while the position is unsure
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
         self._last_t_s = -np.inf
         self._sequence = 0
@@ -197,7 +198,7 @@ class Agent:
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
-        self._stamp_s, self._solution = None, None
+        self._stamp_s, self._solution, self._kept_yaw_rad = None, None, None
         self._history = ThrustHistory(len(self.vehicle.thrusters), self._lag_s)
         self._gate = Gate(self.settings.gate)
         self.controller.cold = True
@@ -230,18 +231,15 @@ class Agent:
         self, ahead: Array, times_s: Array, t_s: float, known: Neighbours, reference: Preview
     ) -> tuple[str | None, Solution | None]:
         controller = self.controller
-        limits = self.settings.controller.limits
         wanted = reference.at(times_s)
         if not np.isfinite(wanted.positions_m).all():
             return "reference is not finite", None
-        chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
-        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(times_s), limits)
-        own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
-        seen = chosen.first(sum(name in self.must_see for name in chosen.names))
-        yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
-        target = detour(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.side_rule)
-        goal = Goal(target, wanted.velocities_mps, yaw)
-        controller.problem.limits[2] = self._steady_thrust(wanted.velocities_mps[0], float(yaw[0]))
+        if self._unsure:
+            goal, others = self._stay(ahead)
+        else:
+            self._kept_yaw_rad = None
+            goal, others = self._aim(ahead, wanted, known)
+        controller.problem.limits[2] = self._steady_thrust(goal.velocities_mps[0], float(goal.headings_rad[0]))
         wrench, current = self.estimator.wrench, self.estimator.current
         try:
             solution = controller.solve(
@@ -254,6 +252,30 @@ class Agent:
         if not solution.usable:
             return f"solver failed with status {solution.status}", None
         return None, solution
+
+    def _aim(self, ahead: Array, wanted: Preview, known: Neighbours) -> tuple[Goal, Others]:
+        """Along the reference, around and in sight of the neighbours."""
+        controller, limits = self.controller, self.settings.controller.limits
+        chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
+        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(wanted.times_s), limits)
+        own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
+        seen = chosen.first(sum(name in self.must_see for name in chosen.names))
+        yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
+        target = detour(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.side_rule)
+        return Goal(target, wanted.velocities_mps, yaw), others
+
+    def _stay(self, ahead: Array) -> tuple[Goal, Others]:
+        """Stop and keep the heading: bearings from a position that may be metres off would turn us away."""
+        points = len(self.controller.times_s)
+        self.controller.cold = True  # the last solution began metres from here
+        if self._kept_yaw_rad is None:
+            self._kept_yaw_rad = yaw_of(ahead[3:7])
+        goal = Goal(np.tile(ahead[0:3], (points, 1)), np.zeros((points, 3)), np.full(points, self._kept_yaw_rad))
+        return goal, Others.none(self.settings.places, points)
+
+    @property
+    def _unsure(self) -> bool:
+        return self.estimator.position_sigma_m > self.settings.gate.unsure_m
 
     def _steady_thrust(self, velocity_mps: Array, yaw_rad: float) -> Array:
         """Thrust that keeps the wanted motion against weight, drag, current and wrench: the input cost's zero."""
@@ -305,6 +327,7 @@ class Agent:
             overrun=elapsed_ms > self.settings.period_s * 1e3,
             committed=clear,
             warnings=(WEIGHED,) * self._weighing.done
+            + (UNSURE,) * self._unsure
             + self._watch.look(t_s, self.estimator.wrench, ages_s, slack_hard),
         )
         if not clear:

@@ -17,6 +17,9 @@ class GateSettings(BaseModel):
     odometry_age_s: float = Field(default=0.5, gt=0, description="older odometry is stale")
     future_s: float = Field(default=0.2, ge=0, description="odometry may be stamped this far ahead of the clock")
     reset_s: float = Field(default=2.0, gt=0, description="after this long without odometry the estimate starts anew")
+    unsure_m: float = Field(
+        default=0.3, gt=0, description="one sigma of the estimated position, beyond which nobody swims by it"
+    )
     plan_s: float = Field(default=1.0, ge=0, description="how long the last plan is played on")
     blind_s: float = Field(default=1.0, ge=0, description="without a state: zero thrust after this long")
     deadline_periods: float = Field(default=1.0, gt=0, description="a solve that takes longer is late")

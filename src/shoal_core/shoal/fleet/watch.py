@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MODEL = "the model does not fit the vehicle: a large force is unexplained"
 WEIGHED = "the described mass does not fit the weight: another one is used"
+UNSURE = "the measured position scatters: waiting for a better estimate"
 LIMIT = "a hard limit of sight or distance cannot be kept"
 
 
