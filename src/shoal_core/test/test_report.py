@@ -27,7 +27,7 @@ from shoal.experiments.rows import summary_row
 from shoal.experiments.series import series_table
 from shoal.experiments.statistics import cells_of, clopper_pearson
 from shoal.experiments.store import Store
-from shoal.experiments.tables import failure_table
+from shoal.experiments.tables import failure_table, shift_table
 from shoal.experiments.worker import Task, record_task, run_task
 from shoal.experiments.worst import worst_first
 from synthetic_runs import make_record
@@ -105,6 +105,15 @@ class TestTables:
         assert table.rows[0][1].tone == tone
         assert table.rows[0][1].text == f"{failures} / 20"
         assert table.rows[0][2].text == "7.74 %\n5.83 %\n5.22 %"
+
+    def test_no_empty_columns_where_nothing_was_published(self) -> None:
+        rows = [row | {"condition": "delay_10"} for row in self.rows(1)]
+        reference = load_reference()
+        table = failure_table(cells_of(rows), reference, "fov")
+        assert table.head == ("condition", "circle") and len(table.rows[0]) == 2
+        assert "no figures" in table.explanation and table.rows[0][1].tone == "bad"
+        assert shift_table(cells_of(rows), reference, {}).head[-1].startswith("peak to peak")
+        assert shift_table(cells_of(self.rows(1)), reference, {}).head[-1].startswith("thesis")
 
 
 class TestBands:

@@ -20,7 +20,7 @@ def run(quick: bool = False) -> Result:
 
     CPU time of this process, not wall time: what one core does, whoever else is on the machine.
     """
-    duration_s, rounds = (5.0, 2) if quick else (20.0, 5)
+    duration_s, rounds = (5.0, 2) if quick else (20.0, 10)
     cases = [(rate_hz, count) for rate_hz in RATES_HZ for count in SIZES]
     # Rounds outermost: a shared machine has slow minutes, and no case should have them all.
     seconds = dict.fromkeys(cases, np.inf)

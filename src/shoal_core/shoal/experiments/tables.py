@@ -36,6 +36,7 @@ def failure_table(cells: Sequence[CellFigures], reference: ReferenceResults, kin
         f"FOV angle > {reference.fov_hard_deg:g}°" if kind == "fov" else f"distance < {reference.distance_hard_m:g} m"
     )
     paths = _paths(cells, reference)
+    compared = any(_published(reference, kind, cell.condition, cell.path) for cell in cells)
     rows = []
     for label, group in _lines(cells).items():
         line = [TableCell(label)]
@@ -43,21 +44,26 @@ def failure_table(cells: Sequence[CellFigures], reference: ReferenceResults, kin
             cell = next((c for c in group if c.path == path), None)
             published = _published(reference, kind, group[0].condition, path)
             line.append(TableCell("–") if cell is None else _rate_cell(getattr(cell, kind), published, cell.key))
-            line.append(TableCell("\n".join(f"{p:.2f} %" for p in published) or "–"))
+            if compared:
+                line.append(TableCell("\n".join(f"{p:.2f} %" for p in published) or "–"))
         rows.append(tuple(line))
-    head = ("condition", *[word for path in paths for word in (path, f"{path}, thesis")])
+    head = ("condition", *[word for path in paths for word in (path, f"{path}, thesis")[: 1 + compared]])
     explanation = (
         f"Runs with {bound} at any instant, and the exact 95 % confidence interval of their share (Clopper–Pearson). "
+    ) + (
         "Beside it the thesis's percentage of about 100 runs; its default was run on three computers."
+        if compared
+        else "The thesis gives no figures for these conditions."
     )
     title = "Lost sight" if kind == "fov" else "Too close"
-    return Table(f"{title}: {bound}", explanation, head, tuple(rows), ruled=tuple(range(1, len(head), 2)))
+    return Table(f"{title}: {bound}", explanation, head, tuple(rows), ruled=tuple(range(1, len(head), 1 + compared)))
 
 
 def shift_table(
     cells: Sequence[CellFigures], reference: ReferenceResults, peaks: dict[str, tuple[float | None, ...]]
 ) -> Table:
     """Time shift per axis, all paths; the thesis gives the circle's."""
+    compared = any(reference.shifts_s(cell.condition, cell.path) for cell in cells)
     rows = []
     for label, group in _lines(cells).items():
         for cell in group:
@@ -66,7 +72,8 @@ def shift_table(
             for spread, measured in zip(cell.shift_s, cell.shift_measured, strict=True):
                 line.append(_shift_cell(spread, measured, cell.key))
             line.append(TableCell(", ".join("–" if p is None else f"{p:.1f}" for p in peaks.get(cell.key, ()))))
-            line.append(TableCell("\n".join(", ".join(f"{v:.2f}" for v in shift) for shift in published) or "–"))
+            if compared:
+                line.append(TableCell("\n".join(", ".join(f"{v:.2f}" for v in shift) for shift in published) or "–"))
             rows.append(tuple(line))
     explanation = (
         "Lag of the formation's centroid behind the setpoint that explains the response best (least squares): median "
@@ -74,7 +81,8 @@ def shift_table(
         "peak is the thesis's own definition, on the median response; flat peaks make it coarse."
     )
     head = ("condition", "path", "x [s]", "y [s]", "z [s]", "peak to peak x, y, z [s]", "thesis x, y, z [s]")
-    return Table("Time shift", explanation, head, tuple(rows), ruled=(2, 5, 6))
+    width = 6 + compared
+    return Table("Time shift", explanation, head[:width], tuple(rows), ruled=(2, 5, 6)[: width - 4])
 
 
 def error_table(cells: Sequence[CellFigures]) -> Table:

@@ -74,7 +74,7 @@ class Link:
         """Hand a plan to the water; True when it will arrive (for statistics: no vehicle knows)."""
         lost, late = next(self._stream(sender, receiver))
         chosen = self.settings
-        if lost < chosen.loss or any(start <= t_s < end for start, end in chosen.dropouts):
+        if lost < chosen.loss or (chosen.dropouts and any(start <= t_s < end for start, end in chosen.dropouts)):
             return False
         if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
             return False
