@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
 
+from shoal.control.rotations import yaw_of
+from shoal.control.settings import Ring
 from shoal.fleet.agent import Agent, AgentSettings
 from shoal.fleet.health import Mode
 from shoal.fleet.odometry import Odometry
@@ -73,6 +76,28 @@ class Faulty:
 def test_goes_to_its_place_and_stays() -> None:
     loop = Loop(level(1.0, -0.5, 4.5)).run(12.0)
     assert loop.error_m() < 0.01
+    assert set(loop.modes) == {Mode.NMPC}
+
+
+@pytest.mark.parametrize("form", ["off", "root", "quartic"])
+def test_stays_until_a_scattered_position_is_known(form: Literal["off", "root", "quartic"]) -> None:
+    """±3 m: the mean takes seconds to be good to 0.3 m; until then neither place nor heading may change much."""
+    rng = np.random.default_rng(5)
+    loop = Loop(level(1.0))
+    settings = loop.agent.settings.controller
+    loop.agent.apply(settings.model_copy(update={"ring": Ring(form=form, radius_m=2.0)}))
+
+    def scattered(t_s: float, state: np.ndarray) -> Odometry:
+        return Odometry.from_state(t_s, state + np.r_[rng.uniform(-3, 3, 3), np.zeros(10)])
+
+    loop.run(1.0, scattered)
+    assert loop.agent.estimator.position_sigma_m > 0.3
+    assert np.linalg.norm(loop.plant.states[0, :3] - [1.0, 0.0, 5.0]) < 0.3  # the first two steps knew no better
+    assert abs(yaw_of(loop.plant.states[0, 3:7])) < 0.2
+    loop.run(14.0, scattered)
+    assert loop.agent.estimator.position_sigma_m < 0.3
+    distance = float(np.hypot(*loop.plant.states[0, :2]))  # of the middle, or the place itself
+    assert abs(distance - (0.0 if form == "off" else 2.0)) < 0.4
     assert set(loop.modes) == {Mode.NMPC}
 
 

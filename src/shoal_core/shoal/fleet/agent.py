@@ -266,11 +266,14 @@ class Agent:
 
     def _stay(self, ahead: Array) -> tuple[Goal, Others]:
         """Stop and keep the heading: bearings from a position that may be metres off would turn us away."""
-        points = len(self.controller.times_s)
+        points, ring = len(self.controller.times_s), self.settings.controller.ring
         self.controller.cold = True  # the last solution began metres from here
         if self._kept_yaw_rad is None:
             self._kept_yaw_rad = yaw_of(ahead[3:7])
-        goal = Goal(np.tile(ahead[0:3], (points, 1)), np.zeros((points, 3)), np.full(points, self._kept_yaw_rad))
+        yaw, here = self._kept_yaw_rad, ahead[0:3].copy()
+        if ring.form != "off":  # whose goal is its middle
+            here[0:2] += ring.radius_m * math.cos(yaw), ring.radius_m * math.sin(yaw)
+        goal = Goal(np.tile(here, (points, 1)), np.zeros((points, 3)), np.full(points, yaw))
         return goal, Others.none(self.settings.places, points)
 
     @property
