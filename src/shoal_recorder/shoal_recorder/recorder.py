@@ -38,6 +38,8 @@ class RecorderNode(Node):
         declare(self, "include", ".*", "topics to record, a regular expression", read_only=False)
         declare(self, "exclude", "^/(parameter_events|clock)$", "topics not to record, one as well", read_only=False)
         self._fleet = declare(self, "fleet", "", "noted in the recording, so that a report knows the fleet's limits")
+        self._condition = declare(self, "condition", "", "noted as well; empty: not a simulation of ours")
+        self._seed = declare(self, "seed", 0, "noted with the condition", low=0)
         self._flush_s = declare(
             self, "flush_s", 0.5, "s of wall time, what kill -9 may cost at most", low=0.05, high=60.0
         )
@@ -65,6 +67,8 @@ class RecorderNode(Node):
         include = compile_pattern("include", self._text("include"))
         exclude = compile_pattern("exclude", self._text("exclude"))
         notes = {"fleet": self._fleet, "shoal_version": __version__}
+        if self._condition:  # so that a report compares with the same condition elsewhere
+            notes |= {"condition": self._condition, "seed": str(self._seed)}
         folder = free_folder(self._folder(), name)
         try:
             self._session = Session(

@@ -58,7 +58,15 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
     latched = b.node.create_publisher(String, "/latched", LATCHED)
     secret = b.node.create_publisher(String, "/secret", RELIABLE)
     latched.publish(String(data="said before"))
-    child = b.run("shoal_recorder", "recorder", folder=str(tmp_path), exclude="^/(secret|rosout)", fleet="two")
+    child = b.run(
+        "shoal_recorder",
+        "recorder",
+        folder=str(tmp_path),
+        exclude="^/(secret|rosout)",
+        fleet="two",
+        condition="ideal",
+        seed=3,
+    )
     assert b.refusal("/recorder", name="../elsewhere") and not b.refusal("/recorder", name="first")
     assert not b.trigger("/recorder/stop").success
     began = b.trigger("/recorder/start")
@@ -81,7 +89,8 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
     assert [m.data for _, m in found["/late"]] == [7.0]
     assert [m.data for _, m in found["/latched"]] == ["said before"]
     assert 1 <= len(found["/sensor"]) <= 50 and "/secret" not in found  # best effort may lose some, not gain any
-    assert read_notes(tmp_path / "first")["fleet"] == "two"
+    notes = read_notes(tmp_path / "first")
+    assert (notes["fleet"], notes["condition"], notes["seed"]) == ("two", "ideal", "3")
     stamps = [t for t, _ in found["/numbers"]]
     assert stamps == sorted(stamps)
     with next((tmp_path / "first").glob("*.mcap")).open("rb") as stream:

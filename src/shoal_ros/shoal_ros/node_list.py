@@ -96,7 +96,7 @@ def fleet_nodes(fleet: str | Path, **options: object) -> list[NodeSpec]:
     if chosen.display:
         nodes.append(NodeSpec("shoal_ros", "display", "display", parameters=_common(found, chosen)))
     if chosen.record:
-        nodes.append(_recorder(found, chosen))
+        nodes.append(_recorder(found, condition, chosen))
     return nodes
 
 
@@ -195,9 +195,11 @@ def _guidance(fleet: str, chosen: Options) -> NodeSpec:
     return NodeSpec("shoal_guidance", "guidance", "guidance", parameters=parameters)
 
 
-def _recorder(fleet: str, chosen: Options) -> NodeSpec:
+def _recorder(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
     folder = Path(chosen.record).resolve()
     parameters = {**_common(fleet, chosen), "folder": str(folder.parent), "name": folder.name, "autostart": True}
+    if chosen.plant == "builtin":  # in Gazebo and in the sea the condition is not what it is
+        parameters |= {"condition": condition.name, "seed": chosen.seed}
     return NodeSpec("shoal_recorder", "recorder", "recorder", parameters=parameters)
 
 
