@@ -159,7 +159,7 @@ def _headline(rows: list[dict[str, Any]], cells: list[CellFigures]) -> list[tupl
     shifts = [abs(s.worst) for c in cells for s, m in zip(c.shift_s, c.shift_measured, strict=True) if m and s.worst]
     errors = [c.rmse_m.worst for c in cells if c.rmse_m.worst is not None]
     crashed = sum(bool(r["crashed"]) for r in rows)
-    figures = [(f"{len(rows)}", f"runs in {len(cells)} cells", "")]
+    figures = [(f"{len(rows)}", f"run{'s' * (len(rows) != 1)} in {len(cells)} cell{'s' * (len(cells) != 1)}", "")]
     if goals := all(cell.goal for cell in cells):
         reached = sum(cell.reached.count for cell in cells)
         figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
