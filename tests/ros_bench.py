@@ -8,7 +8,8 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
-from shoal_ros import convert, topics, wires
+from shoal.messages import topics
+from shoal_ros import convert, endpoints
 from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec
 from shoal_ros.spawn import Child
@@ -37,7 +38,7 @@ class Bench(Harness):
 
     def tick(self, t_s: float) -> None:
         """Say what time it is."""
-        message = wires.message_class(topics.CLOCK.type)()
+        message = endpoints.message_class(topics.CLOCK.type)()
         message.clock = convert.to_stamp(t_s)
         self._clock.publish(message)
 

@@ -16,12 +16,13 @@ from geometry_msgs.msg import Vector3
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
-from shoal.experiments.geometry import distances_m, fov_angles_deg
 from shoal.guidance.formation import Formation
 from shoal.guidance.paths import preview
-from shoal.simulation.run import simulate
+from shoal.messages import topics
+from shoal.messages.geometry import distances_m, fov_angles_deg
 from shoal.simulation.scenario import RunSpec, build_scenario
-from shoal_ros import convert, topics
+from shoal.simulation.simulator import simulate
+from shoal_ros import convert
 from shoal_ros.formation import FormationNews, formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import NodeSpec, fleet_nodes

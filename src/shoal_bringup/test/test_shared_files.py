@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shoal_ros.topics import TOPICS, Topic
+from shoal.messages.topics import TOPICS, Topic
 from shoal_teleop.nodes import teleop_nodes
 
 ROOT = Path(__file__).resolve().parents[3]

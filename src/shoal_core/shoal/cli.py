@@ -1,6 +1,6 @@
 """`shoal …`: the command line.
 
-Commands live in `shoal/commands/*.py` and in the sister packages named below; each module has `register(app)`. They
+CommandQueue live in `shoal/commands/*.py` and in the sister packages named below; each module has `register(app)`. They
 import what is heavy (CasADi, matplotlib, …) inside their functions, so that `shoal --help` answers at once.
 """
 
@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 import shoal.commands
-from shoal.console import show_warnings_as_sentences, tell_error, tell_warning
+from shoal.console import print_error, print_warning, show_warnings_as_sentences
 from shoal.errors import ShoalError
 
 SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_recorder", "shoal_rqt")  # packages that may bring a `commands` module
@@ -32,7 +32,7 @@ class _Sentences(TyperGroup):
             try:
                 return super().invoke(ctx)
             except ShoalError as error:
-                tell_error(str(error))
+                print_error(str(error))
                 raise typer.Exit(2) from None
 
 
@@ -73,7 +73,7 @@ def _register_all() -> None:
         try:
             importlib.import_module(name).register(app)
         except ImportError as error:  # one command's missing library must not take the others along
-            tell_warning(f"{name}: not available ({error}); expected its libraries to be installed")
+            print_warning(f"{name}: not available ({error}); expected its libraries to be installed")
 
 
 _register_all()

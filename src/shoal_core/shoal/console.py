@@ -16,12 +16,12 @@ def out() -> Console:
     return Console(width=None if sys.stdout.isatty() else 140)
 
 
-def tell_error(message: str) -> None:
+def print_error(message: str) -> None:
     """`error: …` for every line of the message."""
     _tell("error", "bold red", message)
 
 
-def tell_warning(message: str) -> None:
+def print_warning(message: str) -> None:
     """`warning: …`."""
     _tell("warning", "bold yellow", message)
 
@@ -50,7 +50,7 @@ def show_warnings_as_sentences() -> None:
             usual(message, category, filename, lineno, file, line)
         elif str(message) not in told:
             told.add(str(message))
-            tell_warning(str(message))
+            print_warning(str(message))
 
     warnings.simplefilter("always", ShoalWarning)
     warnings.showwarning = show

@@ -1,10 +1,14 @@
-"""Between the core's frames (world NED, body FRD) and those on ROS topics (world ENU, body FLU: REP-103).
+"""All rotations, and the way between the core's frames (world NED, body FRD) and ROS's (world ENU, body FLU: REP-103).
 
-Each conversion is its own inverse, so one function serves both directions; the names say which way a caller means.
-Quaternions are [eta e1 e2 e3] (scalar first), body to world; ROS messages want the scalar last.
+Quaternions are [eta e1 e2 e3] (scalar first), body to world; ROS messages want the scalar last. Functions named for
+one rotation work on plain floats, which is many times faster than arrays of four; those for many take (…, 4). Each
+NED/ENU conversion is its own inverse, so one function serves both directions; the names say which way a caller means.
+The symbolic twins are in `vehicles/dynamics.py`; a test holds both against transforms3d.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +65,87 @@ def rotation_matrix(quaternion: Array) -> Array:
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_yaw(yaw_rad: Array | float) -> Array:
+    """Level attitudes (…, 4) with the given headings (…)."""
+    half = np.asarray(yaw_rad, dtype=float) / 2
+    q = np.zeros((*half.shape, 4))
+    q[..., 0], q[..., 3] = np.cos(half), np.sin(half)
+    return q
+
+
+def yaw_of(q: Array) -> float:
+    """Heading of the bow, of one attitude (4,)."""
+    w, x, y, z = q.tolist()
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def yaws_of(quaternions: Array) -> Array:
+    """Headings (…) of many attitudes (…, 4)."""
+    w, x, y, z = np.moveaxis(np.asarray(quaternions, dtype=float), -1, 0)
+    return np.asarray(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+
+
+def tilt_rad(q: Array) -> float:
+    """Angle between the vehicle's down axis and the world's, of one attitude (4,)."""
+    _, x, y, _ = q.tolist()
+    return math.acos(max(-1.0, min(1.0, 1 - 2 * (x * x + y * y))))
+
+
+def skew(v: Array) -> Array:
+    """[v]× (3,3): skew(v) @ w = v × w."""
+    x, y, z = np.asarray(v, dtype=float).tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """a ⊗ b."""
+    (aw, ax, ay, az), (bw, bx, by, bz) = a.tolist(), b.tolist()  # plain floats: many times faster than arrays of four
+    return np.array(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + bw * ax + ay * bz - az * by,
+            aw * by + bw * ay + az * bx - ax * bz,
+            aw * bz + bw * az + ax * by - ay * bx,
+        ]
+    )
+
+
+def matrix(q: Array) -> Array:
+    """R(q) (3,3) of one unit quaternion, body to NED."""
+    w, x, y, z = q.tolist()
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def rotate(q: Array, v: Array) -> Array:
+    """R(q) v for many pairs (K,4), (K,3)."""
+    w, x, y, z = q.T
+    a, b, c = v.T
+    tx, ty, tz = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return np.stack([a + w * tx + y * tz - z * ty, b + w * ty + z * tx - x * tz, c + w * tz + x * ty - y * tx], axis=1)
+
+
+def turn_towards(start: Array, goals: Array, allowed_rad: Array) -> Array:
+    """From one attitude towards each goal (K,4), by at most the allowed angle (K,): slerp cut short."""
+    dots = goals @ start
+    if dots.min() < 0:
+        goals = np.where(dots[:, None] < 0, -goals, goals)
+        dots = np.abs(dots)
+    half = np.arccos(np.minimum(dots, 1.0))  # half the angle between them
+    if (2 * half <= allowed_rad).all():
+        return goals
+    share = np.minimum(1.0, allowed_rad / np.maximum(2 * half, 1e-9))
+    sine = np.sin(half)
+    near = sine < 1e-6
+    safe = np.where(near, 1.0, sine)
+    a = np.where(near, 1 - share, np.sin((1 - share) * half) / safe)
+    b = np.where(near, share, np.sin(share * half) / safe)
+    q = a[:, None] * start + b[:, None] * goals
+    return np.asarray(q / np.linalg.norm(q, axis=1, keepdims=True))

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.control.backends import choose_backend
-from shoal.control.nmpc import Backend, Goal, Nmpc, Others
-from shoal.control.problem import Problem
+from shoal.control.nmpc.backends import choose_backend
+from shoal.control.nmpc.nmpc import Backend, Goal, Nmpc, Others
+from shoal.control.nmpc.problem import Problem
 from shoal.control.settings import ControllerSettings
 from shoal.vehicles.description import Vehicle, load_vehicle
 

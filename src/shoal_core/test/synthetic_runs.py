@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.experiments.record import Limits, RunRecord
+from shoal.recordings.recording import Limits, RunRecord
 
 Array = NDArray[np.float64]
 

@@ -8,15 +8,15 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from shoal.control.rotations import yaw_of
 from shoal.control.settings import Ring
 from shoal.fleet.agent import Agent, AgentSettings
-from shoal.fleet.health import Mode
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal.guidance.preview import Preview
+from shoal.frames import yaw_of
+from shoal.messages.health import Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 from shoal.simulation.plant import Plant
-from shoal.simulation.still import still_preview
+from shoal.tasks.still import still_preview
 from shoal.vehicles.description import load_vehicle
 
 VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)

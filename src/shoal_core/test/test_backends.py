@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from shoal import codegen
 from shoal.benchmarks.solver import measure
 from shoal.codegen import compiler
-from shoal.control.backends import choose_backend
-from shoal.control.backends.hpipm import Hpipm, HpipmVm
-from shoal.control.nmpc import Goal, Nmpc
-from shoal.control.problem import REPORT, Problem
+from shoal.control.nmpc.backends import choose_backend
+from shoal.control.nmpc.backends.hpipm import Hpipm, HpipmVm
+from shoal.control.nmpc.nmpc import Goal, Nmpc
+from shoal.control.nmpc.problem import REPORT, Problem
 from shoal.errors import ShoalError
 from solver_problems import bad_scene, controller, randomise, rov, scene
 
@@ -236,9 +236,9 @@ def test_what_is_not_a_number_is_refused(backend: str, value: float) -> None:
 def test_back_end_is_chosen_by_name_and_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ShoalError, match=r"backend = 'cplex'.*kernel"):
         choose_backend("cplex")
-    monkeypatch.setattr("shoal.control.backends.compiler", lambda: None)
+    monkeypatch.setattr("shoal.control.nmpc.backends.compiler", lambda: None)
     assert choose_backend("auto") is Hpipm
-    monkeypatch.setattr("shoal.control.backends.compiler", lambda: "/usr/bin/cc")
+    monkeypatch.setattr("shoal.control.nmpc.backends.compiler", lambda: "/usr/bin/cc")
     assert choose_backend("auto").__name__ == "Kernel"
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from shoal.cli import app
-from shoal.config import find_config
+from shoal.config.files import find_config
 
 VEHICLE = find_config("vehicles", "bluerov2_heavy").read_text(encoding="utf-8")
 FLEET = find_config("fleets", "two").read_text(encoding="utf-8")

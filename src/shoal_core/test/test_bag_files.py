@@ -13,10 +13,10 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from shoal.errors import ShoalError
-from shoal.experiments import ros_messages as msg
-from shoal.experiments.bag_metadata import METADATA, read_notes
-from shoal.experiments.bag_repair import is_left_behind, is_whole, recover, repair
-from shoal.experiments.bag_writer import BagWriter
+from shoal.recordings import ros_messages as msg
+from shoal.recordings.bag_metadata import METADATA, read_notes
+from shoal.recordings.bag_repair import is_left_behind, is_whole, recover, repair
+from shoal.recordings.bag_writer import BagWriter
 
 KIND = "std_msgs/msg/Float64"
 

@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from shoal.cli import app
 from shoal.errors import ShoalError
-from shoal.experiments import resample
-from shoal.experiments import ros_messages as msg
-from shoal.experiments.bag_reader import read_runs
-from shoal.experiments.bag_repair import repair
-from shoal.experiments.mcap_writer import write_mcap
-from shoal.experiments.metrics import summarise
-from shoal.experiments.record import Limits, RunRecord
+from shoal.evaluation.metrics import summarise
+from shoal.recordings import resample
+from shoal.recordings import ros_messages as msg
+from shoal.recordings.bag_reader import read_runs
+from shoal.recordings.bag_repair import repair
+from shoal.recordings.mcap_writer import write_mcap
+from shoal.recordings.recording import Limits, RunRecord
 from synthetic_runs import make_record
 
 ABOUT_THE_MACHINE = {"solve_ms", "wall_s", "real_time_factor"}

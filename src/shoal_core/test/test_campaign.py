@@ -15,15 +15,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from shoal.config import list_configs
+from shoal.campaigns.file import Campaign, campaign_jobs, load_campaign
+from shoal.campaigns.job import Job, fleet_hash
+from shoal.campaigns.runner import run_campaign
+from shoal.campaigns.series import series_table
+from shoal.campaigns.store import Store
+from shoal.campaigns.worker import Task, describe, run_task
+from shoal.config.files import list_configs
 from shoal.errors import ShoalError
-from shoal.experiments.campaign import run_campaign
-from shoal.experiments.campaign_file import Campaign, campaign_jobs, load_campaign
-from shoal.experiments.condition import load_condition
-from shoal.experiments.job import Job, fleet_hash
-from shoal.experiments.series import series_table
-from shoal.experiments.store import Store
-from shoal.experiments.worker import Task, describe, run_task
+from shoal.simulation.conditions import load_condition
 from synthetic_runs import make_record
 
 FAKE = "synthetic_runs:fake_simulate"
@@ -231,8 +231,8 @@ class TestRows:
 SCRIPT = """
 import sys
 from pathlib import Path
-from shoal.experiments.campaign import run_campaign
-from shoal.experiments.campaign_file import load_campaign
+from shoal.campaigns.runner import run_campaign
+from shoal.campaigns.file import load_campaign
 
 if __name__ == "__main__":
     run_campaign(load_campaign(sys.argv[1]), Path(sys.argv[2]), workers=2)

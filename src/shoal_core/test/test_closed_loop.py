@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.experiments.condition import Condition, load_condition
-from shoal.experiments.geometry import distances_m, fov_angles_deg
-from shoal.experiments.job import Job
-from shoal.experiments.metrics import summarise
-from shoal.simulation.exchange import simulate_exchange
-from shoal.simulation.recovery import simulate_recovery
-from shoal.simulation.run import RunSpec, simulate
+from shoal.campaigns.job import Job
+from shoal.evaluation.metrics import summarise
+from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.simulation.conditions import Condition, load_condition
+from shoal.simulation.simulator import RunSpec, simulate
+from shoal.tasks.exchange import simulate_exchange
+from shoal.tasks.recover import simulate_recovery
 
 PATHS = ("line", "circle", "spiral", "torus")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal.config import list_configs
+from shoal.config.files import list_configs
 from shoal.errors import ShoalError
-from shoal.experiments.condition import Condition, load_condition
+from shoal.simulation.conditions import Condition, load_condition
 
 TABLE = [
     "default",

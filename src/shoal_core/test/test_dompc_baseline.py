@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoal.fleet.health import Mode
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal.guidance.preview import Preview
+from shoal.messages.health import Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 from solver_problems import rov
 
 Array = NDArray[np.float64]
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @pytest.fixture(scope="module")
 def baseline() -> object:
-    from shoal.control.dompc_baseline import DompcBaseline
+    from shoal.baselines.dompc import DompcBaseline
 
     return DompcBaseline("a", rov(), ["b"], frozenset({"b"}))
 

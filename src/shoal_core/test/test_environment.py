@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.experiments.condition import Environment, load_condition
-from shoal.simulation.environment import (
+from shoal.simulation.conditions import Environment, load_condition
+from shoal.simulation.water import (
     GRAVITY_MPS2,
     Constant,
     Field,

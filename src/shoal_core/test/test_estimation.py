@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.estimation.actuator_state import ActuatorState
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
-from shoal.estimation.thrust_history import ThrustHistory
-from shoal.fleet.odometry import Odometry
-from shoal.simulation.environment import Constant
+from shoal.messages.odometry import Odometry
 from shoal.simulation.plant import Plant
+from shoal.simulation.water import Constant
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -110,7 +110,7 @@ def test_correction_equals_the_textbook_update() -> None:
 
 
 def test_thrust_history_matches_the_differential_equation() -> None:
-    history = ThrustHistory(1, lag_s=0.15)
+    history = ActuatorState(1, lag_s=0.15)
     history.command(0.1, np.array([4.0]))
     history.command(0.33, np.array([-2.0]))
     pieces = history.segments(0.0, 0.7, np.array([1.0]), 0.1)
@@ -125,7 +125,7 @@ def test_thrust_history_matches_the_differential_equation() -> None:
 
 
 def test_a_later_command_overrules_one_not_yet_in_effect() -> None:
-    history = ThrustHistory(1, lag_s=0.0)
+    history = ActuatorState(1, lag_s=0.0)
     history.command(0.3, np.array([5.0]))
     history.command(0.2, np.array([1.0]))
     assert history.segments(0.25, 0.5, np.zeros(1), 1.0)[-1][2][0] == 1.0

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal.cli import app
-from shoal.experiments.metrics import summarise
-from shoal.experiments.outputs import write_run
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.run_directory import write_run
 from synthetic_runs import make_record
 
 KEYS = {"fov_max_deg", "fov_failed", "distance_min_m", "distance_failed", "time_shift_s", "rmse_m", "solve_ms",

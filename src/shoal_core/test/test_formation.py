@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from shoal.errors import ShoalError
 from shoal.guidance.formation import Formation, Slots
 from shoal.guidance.paths import preview, standard_path
-from shoal.guidance.preview import Preview
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 CENTER = np.array([3.0, -2.0, 5.0])

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from shoal.codegen import compiler
-from shoal.control.backends.linearise import Stages
-from shoal.control.formulation import NX, Formulation, offsets, split
-from shoal.control.kernel import Kernel, workspace
-from shoal.control.problem import Problem
+from shoal.control.nmpc.backends.kernel import Kernel, workspace
+from shoal.control.nmpc.backends.linearise import Stages
+from shoal.control.nmpc.formulation import NX, Formulation, offsets, split
+from shoal.control.nmpc.problem import Problem
 from shoal.vehicles.parameters import structure_of
 from solver_problems import controller, randomise, rov, unit
 

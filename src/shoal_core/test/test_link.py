@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy.stats import binom, kstest
 
 from shoal.fleet.link import Link, LinkSettings, in_sight
-from shoal.fleet.plan import Plan
+from shoal.messages.plan import Plan
 
 Array = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoal.experiments.geometry import distances_m, fov_angles_deg
-from shoal.experiments.metrics import summarise
-from shoal.experiments.record import RunRecord
-from shoal.experiments.time_shift import lag_s, peak_lag_s
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.time_shift import lag_s, peak_lag_s
+from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.recordings.recording import RunRecord
 from synthetic_runs import circle, heading_quaternion, make_record, with_states
 
 TIMES = np.arange(0.0, 200.0, 0.1)

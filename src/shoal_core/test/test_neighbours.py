@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from shoal.control.settings import Limits
 from shoal.fleet.neighbours import FRESH_S, NeighbourSettings, arrange, choose, forecast
-from shoal.fleet.plan import Plan
-from shoal.fleet.steering import headings
-from shoal.guidance.preview import Preview
+from shoal.guidance.give_way import headings
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 TIMES_S = 10.0 + np.linspace(0.0, 2.0, 21)

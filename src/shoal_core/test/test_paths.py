@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.config import list_configs
+from shoal.config.files import list_configs
 from shoal.errors import ShoalError
 from shoal.guidance.path_file import load_path
 from shoal.guidance.paths import STANDARD_PATHS, preview, standard_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.experiments.condition import Plant as PlantSettings
-from shoal.experiments.condition import load_condition
+from shoal.simulation.conditions import Plant as PlantSettings
+from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import controller_vehicle, perturbed
 from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
 from vehicles_for_tests import SETS, shipped, vehicle_named

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import newton_euler
-from shoal.experiments.condition import Environment, load_condition
-from shoal.experiments.condition import Plant as PlantSettings
-from shoal.simulation.environment import Constant, build_current
+from shoal.simulation.conditions import Environment, load_condition
+from shoal.simulation.conditions import Plant as PlantSettings
 from shoal.simulation.perturbation import perturbed
 from shoal.simulation.plant import Plant, PlantVehicle
+from shoal.simulation.water import Constant, build_current
 from shoal.vehicles.description import Vehicle
 from trajectories import trajectory
 from vehicles_for_tests import SETS, at_rest, shipped, vehicle_named

@@ -15,11 +15,11 @@ from mcap_ros2.reader import read_ros2_messages
 from rosbags.highlevel import AnyReader
 
 from shoal.errors import ShoalError
-from shoal.experiments.mcap_writer import write_mcap
-from shoal.experiments.metrics import summarise
-from shoal.experiments.outputs import read_summary, write_run
-from shoal.experiments.parquet import read_parquet
-from shoal.experiments.record import RunRecord
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.run_directory import read_summary, write_run
+from shoal.recordings.mcap_writer import write_mcap
+from shoal.recordings.parquet import read_parquet
+from shoal.recordings.recording import RunRecord
 from synthetic_runs import make_record
 
 RECORD = make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4)
@@ -157,7 +157,7 @@ def test_a_second_run_replaces_the_first_but_foreign_files_are_kept(tmp_path: Pa
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.experiments.mcap_writer._health", lambda record: 1 / 0)
+    monkeypatch.setattr("shoal.recordings.mcap_writer._health", lambda record: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_run(RECORD, summarise(RECORD), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

@@ -15,21 +15,21 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
 
+from shoal.campaigns.file import Campaign, campaign_jobs
+from shoal.campaigns.job import Job
+from shoal.campaigns.rows import summary_row
+from shoal.campaigns.series import series_table
+from shoal.campaigns.store import Store
+from shoal.campaigns.worker import Task, record_task, run_task
+from shoal.campaigns.worst import worst_first
 from shoal.errors import ShoalError
-from shoal.experiments.bands import cell_picture
-from shoal.experiments.campaign_file import Campaign, campaign_jobs
-from shoal.experiments.condition import load_condition
-from shoal.experiments.job import Job
-from shoal.experiments.metrics import summarise
-from shoal.experiments.reference_results import load_reference
-from shoal.experiments.report import make_report, write_report
-from shoal.experiments.rows import summary_row
-from shoal.experiments.series import series_table
-from shoal.experiments.statistics import cells_of, clopper_pearson
-from shoal.experiments.store import Store
-from shoal.experiments.tables import failure_table, shift_table
-from shoal.experiments.worker import Task, record_task, run_task
-from shoal.experiments.worst import worst_first
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.reference_results import load_reference
+from shoal.evaluation.statistics import cells_of, clopper_pearson
+from shoal.reports.bands import cell_picture
+from shoal.reports.report import make_report, write_report
+from shoal.reports.tables import failure_table, shift_table
+from shoal.simulation.conditions import load_condition
 from synthetic_runs import make_record
 
 CAMPAIGN = Campaign(name="small & odd <name>", paths=("circle", "line"), conditions=("loss_70", "default"), runs=4,
@@ -92,7 +92,7 @@ class TestReference:
 
 class TestTables:
     def rows(self, failures: int, runs: int = 20) -> list[dict[str, Any]]:
-        from shoal.experiments.rows import ROW_SCHEMA
+        from shoal.campaigns.rows import ROW_SCHEMA
 
         row = dict.fromkeys(ROW_SCHEMA.names)
         row |= {"path": "circle", "condition": "default", "fleet": "2", "controller": "nmpc", "failed": False}

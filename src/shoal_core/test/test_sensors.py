@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from shoal.experiments.condition import Sensors
+from shoal.simulation.conditions import Sensors
 from shoal.simulation.sensors import OdometrySensor
 from vehicles_for_tests import random_state
 

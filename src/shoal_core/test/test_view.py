@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from shoal.errors import ShoalError
-from shoal.experiments.metrics import summarise
-from shoal.experiments.outputs import write_run
-from shoal.experiments.view import frame_indices, load_run, save_animation, save_still, show_animation
-from shoal.experiments.view_scene import LOST, SEES, Scene, _cone
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.run_directory import write_run
+from shoal.reports.view import frame_indices, load_run, save_animation, save_still, show_animation
+from shoal.reports.view_scene import LOST, SEES, Scene, _cone
 from synthetic_runs import make_record
 
 RECORD = make_record(duration_s=10.0)
@@ -91,6 +91,6 @@ def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         save_animation(RECORD, tmp_path / "a.mp4")
     with pytest.raises(ShoalError, match="no such directory"):
         load_run(tmp_path / "nowhere")
-    monkeypatch.setattr("shoal.experiments.view.has_display", lambda: False)
+    monkeypatch.setattr("shoal.reports.view.has_display", lambda: False)
     with pytest.raises(ShoalError, match="no display; expected --save"):
         show_animation(RECORD)

@@ -17,13 +17,14 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
-from shoal.fleet.odometry import Odometry
 from shoal.frames import enu_to_ned
-from shoal_dynamics import answers
-from shoal_dynamics.commands import Commands
-from shoal_dynamics.pace import Beat, Pacer, choose_beat
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.simulation.command_queue import CommandQueue
+from shoal_dynamics import response_time
+from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
 from shoal_dynamics.world import World, WorldSettings
-from shoal_ros import convert, process, topics, wires
+from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import declare
 
@@ -41,14 +42,16 @@ class DynamicsNode(Node):
         self._declare()
         self.world = World(self._world_settings)
         delayed = self.world.command_delay_s > 0
-        self.beat: Beat = choose_beat(1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate, whole=delayed)
+        self.beat: TickSchedule = choose_schedule(
+            1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate, whole=delayed
+        )
         self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.beat.tick_s)) if self.rate > 0 else 1
         self._tick = 0
         self._stopped = False
         self.done = False
         self.waiting = True  # the clock stands until everybody is there
         self._silent: set[str] = set()
-        self._deaf: set[str] = set()  # lock step: did not answer in time, not waited for
+        self._unresponsive: set[str] = set()  # lock step: did not answer in time, not waited for
         self._began = self._complete_since = time.monotonic()
         self._paced = (time.monotonic(), 0.0)  # wall and simulated time when the speed was last looked at
         self._speed = 1.0
@@ -82,18 +85,18 @@ class DynamicsNode(Node):
 
     def _open_topics(self) -> None:
         names = self.world.names
-        self._clock_out = wires.publisher(self, topics.CLOCK)
-        self._odometry = [wires.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
-        self._truth = [wires.publisher(self, topics.TRUTH, vehicle=n) for n in names]
-        self._collisions = wires.publisher(self, topics.COLLISIONS)
-        polled = wires.Polled()
+        self._clock_out = endpoints.publisher(self, topics.CLOCK)
+        self._odometry = [endpoints.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
+        self._truth = [endpoints.publisher(self, topics.TRUTH, vehicle=n) for n in names]
+        self._collisions = endpoints.publisher(self, topics.COLLISIONS)
+        polled = endpoints.Polled()
         self._thrusters = [[t.name for t in m.vehicle().thrusters] for m in self.world.fleet.vehicles]
         self._inputs = [
-            [wires.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
+            [endpoints.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
         ]
-        wires.subscription(self, topics.STOP, self._on_stop)
-        wires.subscription(self, topics.OCEAN_CURRENT, self._on_current)
+        endpoints.subscription(self, topics.STOP, self._on_stop)
+        endpoints.subscription(self, topics.OCEAN_CURRENT, self._on_current)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._diagnostics = Diagnostics(self, "dynamics", "plant")
 
@@ -101,8 +104,8 @@ class DynamicsNode(Node):
         """Nothing heard, nothing measured."""
         world = self.world
         delay, counts = world.command_delay_s, [len(t) for t in self._thrusters]
-        self._commands = [Commands(count, delay, self._timeout_s) for count in counts]
-        self.answers = {n: answers.Answers(c) for n, c in zip(world.names, counts, strict=True)}
+        self._commands = [CommandQueue(count, delay, self._timeout_s) for count in counts]
+        self.answers = {n: response_time.ResponseTimer(c) for n, c in zip(world.names, counts, strict=True)}
         self._asked_s = 0.0
         self._counting, self._counted = False, (time.monotonic(), 0.0)
         self._last = world.measure()
@@ -138,7 +141,7 @@ class DynamicsNode(Node):
             return
         if missing:
             self.get_logger().warning(f"starting without {', '.join(missing)}")
-            self._deaf |= set(missing)
+            self._unresponsive |= set(missing)
         self.waiting = False
         self._paced = (time.monotonic(), self.world.t_s)
 
@@ -189,21 +192,21 @@ class DynamicsNode(Node):
         for name, inputs, commands in zip(self.world.names, self._inputs, self._commands, strict=True):
             forces: dict[int, float] = {}
             for index, waiting in enumerate(inputs):
-                for message, info in wires.take_all(waiting):
+                for message, info in endpoints.take_all(waiting):
                     forces[index] = message.data
                     self.answers[name].hear(index, info["source_timestamp"], info["received_timestamp"])
             if forces:
                 commands.hear(t_s, self._asked_s, forces)
-                self._deaf.discard(name)
+                self._unresponsive.discard(name)
 
     def answered(self) -> bool:
         """Lock step: whether all that are waited for have answered the last odometry."""
         self._hear()
-        return all(a.complete for n, a in self.answers.items() if n not in self._deaf)
+        return all(a.complete for n, a in self.answers.items() if n not in self._unresponsive)
 
     def give_up_waiting(self) -> None:
         """Lock step: go on without those that have not answered, until they do."""
-        self._deaf |= {n for n, a in self.answers.items() if not a.complete}
+        self._unresponsive |= {n for n, a in self.answers.items() if not a.complete}
 
     @property
     def due_for_answers(self) -> bool:
@@ -240,7 +243,7 @@ class DynamicsNode(Node):
             wall_period_s = self.beat.period_s / (self.rate or 1.0)
             since_wall, since_s = self._counted
             factor = (self.world.t_s - since_s) / max(time.monotonic() - since_wall, 1e-6)
-            answers.write(Path(self._figures), wall_period_s, self.answers, factor)
+            response_time.write(Path(self._figures), wall_period_s, self.answers, factor)
 
     # -- what others say ----------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.fleet.odometry import Odometry
-from shoal.simulation.environment import Constant
+from shoal.messages.odometry import Odometry
 from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
+from shoal.simulation.water import Constant
 
 Array = NDArray[np.float64]
 LONGEST_S = 3600.0  # for which random currents are drawn; afterwards they hold

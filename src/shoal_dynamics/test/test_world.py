@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.fleet.file import load_fleet
 from shoal.simulation.scenario import RunSpec, build_scenario
-from shoal.vehicles.fleet_file import load_fleet
 from shoal_dynamics.world import World, WorldSettings
 
 THRUST = np.array([2.0, 2.5, 2.0, 2.5, 0.4, -0.6, -0.5, 0.5])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from shoal.vehicles.fleet_file import Fleet, Member
-from shoal_ros.topics import OCEAN_CURRENT, ODOMETRY, THRUST, Topic
+from shoal.fleet.file import Fleet, Member
+from shoal.messages.topics import OCEAN_CURRENT, ODOMETRY, THRUST, Topic
 
 TO_ROS, TO_GAZEBO = "GZ_TO_ROS", "ROS_TO_GZ"
 SHARED = "shared"  # name of the file that is not a vehicle's

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.config import config_roots, find_config
+from shoal.config.files import config_roots, find_config
 from shoal.errors import ShoalError
+from shoal.fleet.file import Fleet, Member, load_fleet
 from shoal.frames import ned_to_enu
-from shoal.vehicles.fleet_file import Fleet, Member, load_fleet
 from shoal_gazebo.bridge import render_bridge
 from shoal_gazebo.frames import enu_yaw_rad
-from shoal_gazebo.looks import ACCENTS
 from shoal_gazebo.render import render_model
+from shoal_gazebo.visuals import ACCENTS
 from shoal_gazebo.world_reader import WorldNumbers, read_world
 from shoal_gazebo.worlds import WORLDS
 

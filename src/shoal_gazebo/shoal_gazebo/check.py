@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.frames import frd_to_flu
+from shoal.frames import frd_to_flu, skew
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 from shoal_gazebo.body import Water
-from shoal_gazebo.frames import FRD_TO_FLU_6, flu_inertia, flu_matrix, skew
+from shoal_gazebo.frames import FRD_TO_FLU_6, flu_inertia, flu_matrix
 from shoal_gazebo.sdf_reader import FORCES, VELOCITIES, Camera, LinkNumbers, ModelNumbers, Plugin
 
 Array = NDArray[np.float64]

@@ -26,7 +26,7 @@ def generate(
     check: bool = typer.Option(False, "--check", help="Write nothing; exit with 1 if a file is out of step."),
 ) -> None:
     """Write models/<type>/ and worlds/ from config/vehicles."""
-    from shoal.console import out, tell_warning
+    from shoal.console import out, print_warning
     from shoal.vehicles.description import load_vehicle
     from shoal_gazebo.body import not_in_gazebo
     from shoal_gazebo.generate import generated_files, out_of_step, write_files
@@ -35,7 +35,7 @@ def generate(
     files = generated_files(loaded)
     root = output or _checkout()
     for note in not_in_gazebo(loaded):
-        tell_warning(f"{loaded.name} ({loaded.parameter_set}): Gazebo can't show {note}")
+        print_warning(f"{loaded.name} ({loaded.parameter_set}): Gazebo can't show {note}")
     changed = out_of_step(files, root) if check else write_files(files, root)
     for name in files:
         word = ("out of step" if check else "written") if name in changed else "unchanged"
@@ -45,7 +45,7 @@ def generate(
 
 
 def _checkout() -> Path:
-    from shoal.config import config_roots
+    from shoal.config.files import config_roots
 
     for root in config_roots():
         if (root / "vehicles").is_dir() and root.name == "config":
@@ -62,7 +62,7 @@ def bridge(
 ) -> None:
     """Render ros_gz_bridge's YAML, one file per vehicle and one shared."""
     from shoal.console import out
-    from shoal.vehicles.fleet_file import load_fleet
+    from shoal.fleet.file import load_fleet
     from shoal_gazebo.bridge import render_bridge
     from shoal_gazebo.bringup import find_world
     from shoal_gazebo.world_reader import read_world
@@ -83,7 +83,7 @@ def check(
     files: list[Path] = typer.Argument(..., help="Model or world files (SDF)."),
 ) -> None:
     """Read every number back from SDF and hold it against the vehicle description; exit code 2 if one is wrong."""
-    from shoal.console import tell_error
+    from shoal.console import print_error
     from shoal_gazebo.sdf_reader import read_root
 
     wrong = 0
@@ -91,7 +91,7 @@ def check(
         root = read_root(path)
         wrong += _check_world(path) if root.find("world") is not None else _check_model(path)
     if wrong:
-        tell_error(f"{wrong} finding{'s' * (wrong > 1)} out of tolerance")
+        print_error(f"{wrong} finding{'s' * (wrong > 1)} out of tolerance")
         raise typer.Exit(2)
 
 

@@ -27,11 +27,6 @@ def enu_yaw_rad(heading_rad: float) -> float:
     return float(np.arctan2(np.sin(yaw), np.cos(yaw)))
 
 
-def skew(a: Array) -> Array:
-    """S(a) with S(a) b = a × b."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
-
-
 def rpy_along_x(direction: Array) -> tuple[float, float, float]:
     """Roll, pitch, yaw that turn the x axis onto a direction (roll is free: 0)."""
     x, y, z = direction / np.linalg.norm(direction)

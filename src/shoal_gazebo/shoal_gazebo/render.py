@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.vehicles.description import Vehicle
 from shoal_gazebo import body as bodies
 from shoal_gazebo.body import GazeboBody, Water, build_body
-from shoal_gazebo.looks import ACCENTS, Triple, load_look
+from shoal_gazebo.visuals import ACCENTS, Triple, load_look
 
 Array = NDArray[np.float64]
 FORCES, VELOCITIES, AXES = "xyzkmn", "UVWPQR", "xyzpqr"

@@ -17,7 +17,7 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_msgs.msg import Float64
 
-from shoal.vehicles.fleet_file import load_fleet
+from shoal.fleet.file import load_fleet
 from shoal_gazebo.bridge import thrust_topic
 from shoal_gazebo.thrust_watch import Moment, Thruster, ThrustWatch
 from shoal_ros.process import flush, run

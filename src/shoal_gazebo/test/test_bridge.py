@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shoal.vehicles.fleet_file import load_fleet
+from shoal.fleet.file import load_fleet
 from shoal_gazebo.bridge import SHARED, TO_GAZEBO, TO_ROS, bridge_entries, render_bridge
 from shoal_gazebo.sdf_reader import read_model
 

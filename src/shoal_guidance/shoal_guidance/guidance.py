@@ -22,14 +22,15 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
-from shoal.fleet.odometry import Odometry
+from shoal.fleet.file import load_fleet
+from shoal.fleet.placement import Places, Shape, share_out
 from shoal.frames import enu_to_ned
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_guidance.director import Director, Mode
-from shoal_guidance.places import Places, Shape, share_out
-from shoal_guidance.sequence import State
+from shoal.guidance.director import Director, Mode
+from shoal.guidance.sequence import State
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
 from shoal_guidance.settings import FIXED, GuidanceSettings
-from shoal_ros import convert, process, topics, wires
+from shoal_ros import convert, endpoints, process
 from shoal_ros.formation import FormationNews, formation_to_json
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
 
@@ -73,16 +74,16 @@ class GuidanceNode(Node):
 
     def _open_topics(self) -> None:
         t = topics
-        self._reference, self._setpoint = wires.publisher(self, t.REFERENCE), wires.publisher(self, t.SETPOINT)
-        self._latched = {x.name: wires.publisher(self, x) for x in (t.FORMATION, t.MODE)}
-        self._queue, self._status = wires.publisher(self, t.WAYPOINTS), wires.publisher(self, t.TEST_STATUS)
-        group = wires.Polled()  # wanted once a tick, however often it comes
-        self._odometry = {n: wires.polled(self, t.ODOMETRY, group, raw=True, vehicle=n) for n in self.fleet.names}
-        wires.subscription(self, t.CMD_VEL, self._stick)
-        wires.subscription(self, t.GOAL_POSE, self._goal)
-        wires.subscription(self, t.WAYPOINT, self._waypoint)
-        wires.subscription(self, t.SET_WAYPOINTS, self._waypoints)
-        wires.subscription(self, t.SET_MODE, self._set_mode)
+        self._reference, self._setpoint = endpoints.publisher(self, t.REFERENCE), endpoints.publisher(self, t.SETPOINT)
+        self._latched = {x.name: endpoints.publisher(self, x) for x in (t.FORMATION, t.MODE)}
+        self._queue, self._status = endpoints.publisher(self, t.WAYPOINTS), endpoints.publisher(self, t.TEST_STATUS)
+        group = endpoints.Polled()  # wanted once a tick, however often it comes
+        self._odometry = {n: endpoints.polled(self, t.ODOMETRY, group, raw=True, vehicle=n) for n in self.fleet.names}
+        endpoints.subscription(self, t.CMD_VEL, self._stick)
+        endpoints.subscription(self, t.GOAL_POSE, self._goal)
+        endpoints.subscription(self, t.WAYPOINT, self._waypoint)
+        endpoints.subscription(self, t.SET_WAYPOINTS, self._waypoints)
+        endpoints.subscription(self, t.SET_MODE, self._set_mode)
         self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
         self.create_service(Trigger, "~/stop", partial(self._serve, self._stop))
         self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
@@ -166,7 +167,7 @@ class GuidanceNode(Node):
     def _listen(self) -> None:
         """Each vehicle's newest odometry, unless it is nonsense."""
         for name, waiting in self._odometry.items():
-            if taken := wires.take_all(waiting):
+            if taken := endpoints.take_all(waiting):
                 odometry = convert.odometry_from_bytes(taken[-1][0])
                 if np.all(np.isfinite(odometry.state)):
                     self._heard[name] = odometry

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from shoal.fleet.file import Fleet
+from shoal.fleet.placement import Shape
+from shoal.guidance.director import DirectorSettings
+from shoal.guidance.ready import ReadyRule
+from shoal.guidance.sequence import Trial, make_trials
 from shoal.guidance.splines import MotionLimits
 from shoal.guidance.velocity_setpoint import TurnLimits
-from shoal.vehicles.fleet_file import Fleet
-from shoal_guidance.director import DirectorSettings
-from shoal_guidance.places import Shape
-from shoal_guidance.ready import ReadyRule
-from shoal_guidance.sequence import Trial, make_trials
 
 FIXED = ("start_mode", "preview_s", "rate_hz", "patience_s")  # read-only once the node runs
 

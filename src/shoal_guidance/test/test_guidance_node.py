@@ -16,10 +16,12 @@ from ros_bench import Bench, bench
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 
-from shoal.fleet.odometry import Odometry
+from shoal.fleet.file import load_fleet
+from shoal.frames import from_yaw
 from shoal.guidance.paths import standard_path
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_ros import convert, topics, wires
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal_ros import convert, endpoints
 from shoal_ros.formation import formation_from_json
 
 pytestmark = pytest.mark.ros
@@ -34,13 +36,13 @@ class Sea:
         self.bench, self.t_s = b, 0.0
         self.states = {m.name: m.start_state() for m in FLEET.vehicles}
         self.silent: set[str] = set()
-        self.odometry = {n: wires.publisher(b.node, topics.ODOMETRY, vehicle=n) for n in FLEET.names}
+        self.odometry = {n: endpoints.publisher(b.node, topics.ODOMETRY, vehicle=n) for n in FLEET.names}
         self.setpoints, self.references = b.listen(topics.SETPOINT), b.listen(topics.REFERENCE)
         self.modes, self.status = b.listen(topics.MODE), b.listen(topics.TEST_STATUS)
         self.formations, self.queues = b.listen(topics.FORMATION), b.listen(topics.WAYPOINTS)
-        self.set_mode = wires.publisher(b.node, topics.SET_MODE)
-        self.cmd_vel = wires.publisher(b.node, topics.CMD_VEL)
-        self.goal = wires.publisher(b.node, topics.GOAL_POSE)
+        self.set_mode = endpoints.publisher(b.node, topics.SET_MODE)
+        self.cmd_vel = endpoints.publisher(b.node, topics.CMD_VEL)
+        self.goal = endpoints.publisher(b.node, topics.GOAL_POSE)
 
     def say(self) -> None:
         self.bench.tick(self.t_s)
@@ -76,7 +78,7 @@ class Sea:
             own = slots.place(name, preview)
             assert own.headings_rad is not None
             self.states[name][0:3] = own.positions_m[0]
-            self.states[name][3:7] = convert.from_yaw(own.headings_rad[0])
+            self.states[name][3:7] = from_yaw(own.headings_rad[0])
 
     def stamp_s(self) -> float:
         return convert.from_stamp(self.setpoints[-1].header.stamp) if self.setpoints else -1.0
@@ -213,13 +215,13 @@ def test_exactly_one_owner(sea: Sea) -> None:
 def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     b = sea.bench
     assert not b.refusal("/guidance", test="line,circle", repeat=1, test_duration_s=3.0)
-    sea.states["bluerov2"][3:7] = convert.from_yaw(np.radians(90 + 20))  # looks 20° past its partner
+    sea.states["bluerov2"][3:7] = from_yaw(np.radians(90 + 20))  # looks 20° past its partner
     assert b.trigger("/guidance/start_test").success
     sea.go_on(7.0)
     status = sea.test_status()
     assert (status["state"], status["test"], status["countdown_s"]) == ("waiting", "line", None)
     assert any("sees bluerov3" in said for said in status["waiting_for"])
-    sea.states["bluerov2"][3:7] = convert.from_yaw(np.radians(90))
+    sea.states["bluerov2"][3:7] = from_yaw(np.radians(90))
     sea.go_on(3.0)
     assert 1.5 < sea.test_status()["countdown_s"] < 2.6
     sea.silent = {"bluerov3"}  # no odometry: the five seconds start again

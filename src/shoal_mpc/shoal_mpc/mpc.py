@@ -12,14 +12,15 @@ from std_msgs.msg import Bool, Float64, String
 from shoal.control.settings import ControllerSettings
 from shoal.errors import ShoalError
 from shoal.fleet.agent import Agent, Command
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
+from shoal.fleet.neighbour_table import NeighbourTable
+from shoal.fleet.reference_tracker import ReferenceTracker
+from shoal.fleet.step_trigger import StepTrigger
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
 from shoal_mpc import report
-from shoal_mpc.beat import Beat
-from shoal_mpc.course import Course
-from shoal_mpc.inbox import Inbox
 from shoal_mpc.setup_agent import Role, load_role
-from shoal_ros import convert, process, topics, wires
+from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.formation import formation_from_json
 from shoal_ros.parameters import SettingsParameters, declare
@@ -35,7 +36,7 @@ class MpcNode(Node):
         super().__init__("mpc")
         self.role = self._declare()
         self.agent = Agent(self.role.name, self.role.model, self.role.settings, self.role.must_see)
-        self._beat = Beat(self.role.settings.period_s)
+        self._trigger = StepTrigger(self.role.settings.period_s)
         self._odometry: Odometry | None = None
         self._stopped = False
         self._holding = ""  # why we do not follow
@@ -64,12 +65,12 @@ class MpcNode(Node):
         gone_s = declare(self, "gone_s", 2.0, "s without a plan, then a neighbour is said to be gone", low=0.1)
         patience_s = declare(self, "reference_timeout_s", 1.5, "s: an older reference is not followed", low=0.1)
         self._report_s = 1.0 / declare(self, "report_rate_hz", 5.0, "Hz, of sight and distance", low=0.1, high=50.0)
-        self._inbox = Inbox(role.others, fallback_s, gone_s)
-        self._course = Course(vehicle, patience_s)
+        self._inbox = NeighbourTable(role.others, fallback_s, gone_s)
+        self._course = ReferenceTracker(vehicle, patience_s)
         controller = SettingsParameters(self, s.controller, fixed=GRID, changed=self._tune)
         fixed = {
             name: SettingsParameters(self, getattr(s, name), f"{name}.", fixed=True).value
-            for name in ("estimator", "neighbours", "side_rule", "gate", "watch")
+            for name in ("estimator", "neighbours", "give_way", "gate", "watch")
         }
         settings = s.model_copy(
             update={
@@ -87,34 +88,36 @@ class MpcNode(Node):
     def _open_topics(self) -> None:
         me = self.role.name
         thrusters = [t.name for t in self.role.model.thrusters]
-        self._thrust = [wires.publisher(self, topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
-        self._plan, self._path = (wires.publisher(self, t, vehicle=me) for t in (topics.PLAN, topics.PLAN_PATH))
+        self._thrust = [endpoints.publisher(self, topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
+        self._plan, self._path = (endpoints.publisher(self, t, vehicle=me) for t in (topics.PLAN, topics.PLAN_PATH))
         self._sight = {
-            other: tuple(wires.publisher(self, t, vehicle=me, other=other) for t in (topics.FOV, topics.DISTANCE))
+            other: tuple(endpoints.publisher(self, t, vehicle=me, other=other) for t in (topics.FOV, topics.DISTANCE))
             for other in self.role.others
         }
         self._diagnostics = Diagnostics(self, f"{me} controller", me)
         # Read when a step needs it: a wake-up costs ten times the message.
-        self._group = wires.Polled()
+        self._group = endpoints.Polled()
         self._plans = {other: self._plan_of(other) for other in self.role.others}
-        self._eyes: dict[str, Subscription] = {}
-        self._reference = wires.polled(self, topics.REFERENCE, self._group, raw=True)
-        wires.subscription(self, topics.FORMATION, self._on_formation)
-        wires.subscription(self, topics.STOP, self._on_stop)
-        wires.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
+        self._odometry_subscriptions: dict[str, Subscription] = {}
+        self._reference = endpoints.polled(self, topics.REFERENCE, self._group, raw=True)
+        endpoints.subscription(self, topics.FORMATION, self._on_formation)
+        endpoints.subscription(self, topics.STOP, self._on_stop)
+        endpoints.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
 
     def _plan_of(self, other: str) -> Subscription:
         if self._use_relay:
-            return wires.polled(self, topics.HEARD, self._group, raw=True, vehicle=self.role.name, other=other)
-        return wires.polled(self, topics.PLAN, self._group, raw=True, vehicle=other)
+            return endpoints.polled(self, topics.HEARD, self._group, raw=True, vehicle=self.role.name, other=other)
+        return endpoints.polled(self, topics.PLAN, self._group, raw=True, vehicle=other)
 
     def _watch(self, late: list[str]) -> None:
         """Odometry of those who tell no plan, and of nobody else: in a large fleet it would be most of the work."""
         for other in late:
-            if other not in self._eyes:
-                self._eyes[other] = wires.polled(self, topics.ODOMETRY, self._group, raw=True, vehicle=other)
-        for other in [n for n in self._eyes if n not in late]:
-            self.destroy_subscription(self._eyes.pop(other))
+            if other not in self._odometry_subscriptions:
+                self._odometry_subscriptions[other] = endpoints.polled(
+                    self, topics.ODOMETRY, self._group, raw=True, vehicle=other
+                )
+        for other in [n for n in self._odometry_subscriptions if n not in late]:
+            self.destroy_subscription(self._odometry_subscriptions.pop(other))
 
     # -- what others say ----------------------------------------------------------------------------------------
 
@@ -138,13 +141,13 @@ class MpcNode(Node):
     def _read(self, t_s: float) -> None:
         """Take in what has come since the last step."""
         for other, waiting in self._plans.items():
-            for data, _ in wires.take_all(waiting)[-1:]:
+            for data, _ in endpoints.take_all(waiting)[-1:]:
                 self._try(other, self._take_plan, data)
         self._watch(self._inbox.late(t_s))
-        for other, waiting in self._eyes.items():
-            for data, _ in wires.take_all(waiting)[-1:]:
+        for other, waiting in self._odometry_subscriptions.items():
+            for data, _ in endpoints.take_all(waiting)[-1:]:
                 self._inbox.see(other, convert.odometry_from_bytes(data))
-        for data, _ in wires.take_all(self._reference)[-1:]:
+        for data, _ in endpoints.take_all(self._reference)[-1:]:
             self._try("reference", self._take_reference, data)
 
     def _take_plan(self, data: bytes) -> None:
@@ -171,7 +174,7 @@ class MpcNode(Node):
         again = self._odometry is not None and odometry.stamp_s == self._odometry.stamp_s
         if self._odometry is None or not odometry.stamp_s <= self._odometry.stamp_s:
             self._odometry = odometry  # an overtaken one never replaces a newer
-        if self._beat.due(t_s):
+        if self._trigger.due(t_s):
             self._step(t_s)
         elif again:
             self._answer_again(t_s)
@@ -196,7 +199,7 @@ class MpcNode(Node):
     def _restart(self) -> None:
         self.get_logger().warning("the clock went back: starting over")
         self._odometry = None
-        self._beat = Beat(self.role.settings.period_s)
+        self._trigger = StepTrigger(self.role.settings.period_s)
         self._inbox.clear()
         self._course.clear()
         self._last_s = self._reported_s = -np.inf
@@ -204,12 +207,12 @@ class MpcNode(Node):
     def _on_timer(self) -> None:
         """Odometry stays away: the gate decides what the thrusters do, and says so."""
         t_s = self._time(-np.inf)
-        if self._beat.overdue(t_s):
+        if self._trigger.overdue(t_s):
             self._step(t_s)
 
     def _step(self, t_s: float) -> None:
         self._last_s = t_s
-        self._beat.stepped(t_s)
+        self._trigger.stepped(t_s)
         self._holding = ""
         self._read(t_s)
         known = self._inbox.known(t_s)

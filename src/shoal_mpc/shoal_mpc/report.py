@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.fleet.health import Health, Mode
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.watch import late
+from shoal.fleet.monitor import late
 from shoal.frames import rotation_matrix
+from shoal.messages.health import Health, Mode
+from shoal.messages.odometry import Odometry
 
 Array = NDArray[np.float64]
 WORDS = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.errors import ShoalError
-from shoal.experiments.condition import load_condition
 from shoal.fleet.agent import AgentSettings
+from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.topology import pairs
+from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import controller_vehicle
 from shoal.simulation.scenario import RunSpec, agent_settings
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.fleet_file import Fleet, load_fleet
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
 from shoal.guidance.formation import Formation
-from shoal.guidance.preview import Preview
-from shoal_ros import convert, topics
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
+from shoal_ros import convert
 from shoal_ros.formation import FormationNews, formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node

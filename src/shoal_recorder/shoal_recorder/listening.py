@@ -9,7 +9,7 @@ import yaml
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from shoal_ros import wires
+from shoal_ros import endpoints
 
 DEPTH = 500  # messages that may wait while a chunk is compressed
 FOREVER_NS = 2**63 - 1
@@ -36,7 +36,7 @@ def message_class(kind: str) -> Any | None:
     """Of `nav_msgs/msg/Odometry`; None where its package is not installed."""
     package, _, name = kind.split("/")
     try:
-        return wires.message_class(f"{package}/{name}")
+        return endpoints.message_class(f"{package}/{name}")
     except (ImportError, AttributeError):
         return None
 

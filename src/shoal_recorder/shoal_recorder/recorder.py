@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger
 
 from shoal import __version__
 from shoal.errors import ShoalError
-from shoal.experiments.bag_repair import is_left_behind, repair
+from shoal.recordings.bag_repair import is_left_behind, repair
 from shoal_recorder.session import Session, check_name, compile_pattern, free_folder
 from shoal_ros import process
 from shoal_ros.diagnostics import Diagnostics, Level

@@ -11,11 +11,11 @@ from typing import Any
 from rclpy.node import Node
 
 from shoal.errors import ShoalError
-from shoal.experiments.bag_metadata import Notes
-from shoal.experiments.bag_writer import BagWriter
+from shoal.recordings.bag_metadata import Notes
+from shoal.recordings.bag_writer import BagWriter
 from shoal_recorder.listening import fitting_qos, message_class, qos_yaml
 from shoal_recorder.times import ArrivalTimes
-from shoal_ros import wires
+from shoal_ros import endpoints
 
 
 class Session:
@@ -24,7 +24,7 @@ class Session:
     def __init__(self, node: Node, folder: Path, chosen: Callable[[str], bool], notes: Notes) -> None:
         self._node, self._chosen = node, chosen
         self.bag = BagWriter(folder, notes)
-        self._group = wires.Polled()
+        self._group = endpoints.Polled()
         self._listening: dict[str, tuple[Any, Any]] = {}  # topic: subscription, QoS
         self._publishers: dict[str, int] = {}
         self._refused: set[str] = set()
@@ -87,7 +87,7 @@ class Session:
                 self.bag.write(topic, now_ns, now_ns, data)
             self._early.clear()
         for topic, (subscription, _) in self._listening.items():
-            for data, info in wires.take_all(subscription):
+            for data, info in endpoints.take_all(subscription):
                 self._store(topic, data, info, now_ns)
 
     def _store(self, topic: str, data: bytes, info: Any, now_ns: int) -> None:

@@ -17,10 +17,11 @@ from ros_bench import Bench, bench
 from rosbags.highlevel import AnyReader
 from std_msgs.msg import Float64, String
 
-from shoal.experiments.bag_metadata import read_notes
-from shoal.experiments.bag_repair import is_left_behind, repair
-from shoal.fleet.odometry import Odometry
-from shoal_ros import convert, topics, wires
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.recordings.bag_metadata import read_notes
+from shoal.recordings.bag_repair import is_left_behind, repair
+from shoal_ros import convert, endpoints
 
 pytestmark = pytest.mark.ros
 RELIABLE, BEST_EFFORT = QoSProfile(depth=100), QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -114,7 +115,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
 
 def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
     news = b.listen(topics.DIAGNOSTICS)
-    publisher = wires.publisher(b.node, topics.ODOMETRY, vehicle="bluerov2")
+    publisher = endpoints.publisher(b.node, topics.ODOMETRY, vehicle="bluerov2")
     child = b.run(
         "shoal_recorder", "recorder", folder=str(tmp_path), name="sim", autostart=True, use_sim_time=True,
         include="odometry",

@@ -14,7 +14,7 @@ import psutil
 import yaml
 
 from shoal.benchmarks.result import Result, Row
-from shoal.simulation.scenario import ring_fleet
+from shoal.fleet.generate import ring_fleet
 from shoal_ros.domain import claim_domain
 from shoal_ros.node_list import NodeSpec, fleet_nodes
 from shoal_ros.supervisor import Supervisor

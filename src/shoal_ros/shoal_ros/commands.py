@@ -76,7 +76,7 @@ def _fleet_file(fleet: str, scratch: Path) -> str:
     """Nodes load names and files: a number that has no shipped fleet becomes a file."""
     import yaml
 
-    from shoal.simulation.scenario import BY_SIZE, resolve_fleet
+    from shoal.fleet.generate import BY_SIZE, resolve_fleet
 
     if not fleet.isdigit() or int(fleet) in BY_SIZE:
         return fleet

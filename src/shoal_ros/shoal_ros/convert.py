@@ -14,19 +14,21 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.errors import ShoalError
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
 from shoal.frames import (
     enu_to_ned,
     flu_to_frd,
     frd_to_flu,
+    from_yaw,
     ned_to_enu,
     quaternion_enu_to_ned,
     quaternion_ned_to_enu,
     scalar_first,
     scalar_last,
+    yaws_of,
 )
-from shoal.guidance.preview import Preview
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 from shoal_ros.cdr import Trajectory, read_odometry, read_trajectory, write_trajectory
 
 Array = NDArray[np.float64]
@@ -160,7 +162,7 @@ def preview_from_bytes(data: bytes) -> Preview:
     rotations = trajectory.transforms[:, 3:]
     headings = None
     if np.abs(rotations).sum(axis=1).all():
-        headings = np.unwrap(yaw_of(quaternion_enu_to_ned(scalar_first(rotations))))
+        headings = np.unwrap(yaws_of(quaternion_enu_to_ned(scalar_first(rotations))))
     return Preview(times, positions, velocities, headings)
 
 
@@ -222,19 +224,6 @@ def _in_core(trajectory: Trajectory) -> tuple[float, Array, Array, Array]:
 
 
 # -- small change -----------------------------------------------------------------------------------------------
-
-
-def from_yaw(yaw_rad: Array | float) -> Array:
-    """Level attitude (..., 4) NED."""
-    half = np.asarray(yaw_rad, dtype=float) / 2
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
-
-
-def yaw_of(quaternion: Array) -> Array:
-    """Heading (...) of an attitude (..., 4) NED."""
-    eta, e1, e2, e3 = np.moveaxis(np.asarray(quaternion, dtype=float), -1, 0)
-    return np.asarray(np.arctan2(2 * (eta * e3 + e1 * e2), 1 - 2 * (e2 * e2 + e3 * e3)))
 
 
 def _array(v: Any) -> Array:

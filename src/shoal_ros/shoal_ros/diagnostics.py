@@ -8,9 +8,9 @@ from enum import IntEnum
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from shoal_ros import topics
+from shoal.messages import topics
 from shoal_ros.convert import to_stamp
-from shoal_ros.wires import publisher
+from shoal_ros.endpoints import publisher
 
 
 class Level(IntEnum):

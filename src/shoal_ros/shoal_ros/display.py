@@ -11,10 +11,11 @@ from rclpy.subscription import Subscription
 from visualization_msgs.msg import MarkerArray
 
 from shoal.errors import ShoalError
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_ros import convert, markers, process, topics, wires
+from shoal.fleet.file import load_fleet
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal_ros import convert, endpoints, markers, process
 from shoal_ros.parameters import declare
 
 
@@ -25,9 +26,9 @@ class DisplayNode(Node):
         super().__init__("display")
         self.fleet = load_fleet(declare(self, "fleet", "two", "fleet name or file"))
         rate_hz = declare(self, "rate_hz", 10.0, "Hz, of markers and transforms", low=0.1, high=60.0)
-        self._markers = wires.publisher(self, topics.MARKERS)
+        self._markers = endpoints.publisher(self, topics.MARKERS)
         self._tf = self._tf_publisher()
-        self._group = wires.Polled()
+        self._group = endpoints.Polled()
         self._inputs: dict[tuple[str, str], Subscription] = {}
         self._odometry: dict[str, Odometry] = {}
         self._plans: dict[str, Plan] = {}
@@ -41,7 +42,7 @@ class DisplayNode(Node):
         except ImportError:
             self.get_logger().info("no tf2_msgs here: no /tf")
             return None
-        return wires.publisher(self, topics.TF)
+        return endpoints.publisher(self, topics.TF)
 
     def _draw(self) -> None:
         markers_wanted = self._markers.get_subscription_count() > 0
@@ -54,7 +55,7 @@ class DisplayNode(Node):
         if markers_wanted:
             self._markers.publish(MarkerArray(markers=self._all_markers()))
         if tf_wanted:
-            message = wires.message_class(topics.TF.type)
+            message = endpoints.message_class(topics.TF.type)
             self._tf.publish(message(transforms=[transform(n, o) for n, o in self._odometry.items()]))
 
     def _wake(self) -> None:
@@ -62,8 +63,8 @@ class DisplayNode(Node):
             return
         for name in self.fleet.names:
             for topic in (topics.ODOMETRY, topics.PLAN):
-                self._inputs[name, topic.name] = wires.polled(self, topic, self._group, raw=True, vehicle=name)
-        self._inputs["", topics.SETPOINT.name] = wires.polled(self, topics.SETPOINT, self._group)
+                self._inputs[name, topic.name] = endpoints.polled(self, topic, self._group, raw=True, vehicle=name)
+        self._inputs["", topics.SETPOINT.name] = endpoints.polled(self, topics.SETPOINT, self._group)
 
     def _sleep(self) -> None:
         for waiting in self._inputs.values():
@@ -72,7 +73,7 @@ class DisplayNode(Node):
 
     def _read(self) -> None:
         for (name, topic), waiting in self._inputs.items():
-            for message, _ in wires.take_all(waiting)[-1:]:
+            for message, _ in endpoints.take_all(waiting)[-1:]:
                 if topic == topics.ODOMETRY.name:
                     self._odometry[name] = convert.odometry_from_bytes(message)
                 elif topic == topics.SETPOINT.name:

@@ -15,11 +15,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from shoal_ros import convert, topics, wires
+from shoal.messages import topics
+from shoal.messages.topics import Topic
+from shoal_ros import convert, endpoints
 from shoal_ros.domain import claim_domain
 from shoal_ros.node_list import NodeSpec
 from shoal_ros.spawn import Child
-from shoal_ros.topics import Topic
 
 
 class Harness:
@@ -67,7 +68,7 @@ class Harness:
 
     def follow_clock(self) -> None:
         """Keep `t_s`, and call everybody in `on_clock` with it."""
-        wires.subscription(self.node, topics.CLOCK, self._tick)
+        endpoints.subscription(self.node, topics.CLOCK, self._tick)
 
     def _tick(self, message: Any) -> None:
         self.t_s = convert.from_stamp(message.clock)
@@ -77,12 +78,12 @@ class Harness:
     def listen(self, topic: Topic, raw: bool = False, **names: str) -> list[Any]:
         """A list that fills with the topic's messages; raw: with their bytes."""
         heard: list[Any] = []
-        wires.subscription(self.node, topic, heard.append, None, raw, **names)
+        endpoints.subscription(self.node, topic, heard.append, None, raw, **names)
         return heard
 
     def publisher(self, topic: Topic, **names: str) -> Any:
         """To say something."""
-        return wires.publisher(self.node, topic, **names)
+        return endpoints.publisher(self.node, topic, **names)
 
     def spin(self, until: Callable[[], object], what: str = "it", wall_s: float = 60.0) -> None:
         """Serve ROS until that is true. The limit only keeps a broken test from hanging: it fails with all output."""

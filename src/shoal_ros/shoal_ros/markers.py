@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
 from shoal.frames import ned_to_enu
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
 from shoal_ros.convert import WORLD, to_pose, to_stamp
 
 Array = NDArray[np.float64]

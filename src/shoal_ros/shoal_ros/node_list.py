@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from shoal.config import find_config
+from shoal.config.files import find_config
 from shoal.errors import ShoalError
-from shoal.experiments.condition import Condition, load_condition
+from shoal.fleet.file import Fleet, load_fleet
+from shoal.fleet.generate import resolve_fleet
 from shoal.guidance.path_file import load_path
-from shoal.simulation.scenario import resolve_fleet
-from shoal.vehicles.fleet_file import Fleet, load_fleet
+from shoal.simulation.conditions import Condition, load_condition
 
 Value = bool | int | float | str | list[str] | list[float]
 NO_DEADLINE = 1e6  # periods; where the clock waits for the controllers, their thinking takes no time

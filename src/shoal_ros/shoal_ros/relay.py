@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from shoal.experiments.condition import load_condition
+from shoal.fleet.file import load_fleet
 from shoal.fleet.link import Link, LinkSettings
-from shoal.fleet.plan import Plan
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_ros import convert, process, topics, wires
+from shoal.messages import topics
+from shoal.messages.plan import Plan
+from shoal.simulation.conditions import load_condition
+from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import SettingsParameters, declare
 
@@ -25,7 +26,7 @@ NOWHERE = np.array([0, 0, 0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 
 @dataclass(frozen=True)
-class Parcel(Plan):
+class RawPlan(Plan):
     """A message under way. The link only looks at sender and sequence, so its bytes are not even read."""
 
     data: bytes = b""
@@ -48,16 +49,16 @@ class RelayNode(Node):
         self._last_s = -np.inf
         self._sent = self._passed = 0
         self._states: dict[str, Array] = {}
-        self._eyes: list[Subscription] = []
+        self._odometry_subscriptions: list[Subscription] = []
         self._delivered: dict[tuple[str, str], int] = {}
         self._out = {
-            (sender, receiver): wires.publisher(self, topics.HEARD, vehicle=receiver, other=sender)
+            (sender, receiver): endpoints.publisher(self, topics.HEARD, vehicle=receiver, other=sender)
             for sender in self.names
             for receiver in self.names
             if sender != receiver
         }
         for name in self.names:
-            wires.subscription(self, topics.PLAN, partial(self._send, name), raw=True, vehicle=name)
+            endpoints.subscription(self, topics.PLAN, partial(self._send, name), raw=True, vehicle=name)
         self._diagnostics = Diagnostics(self, "relay", "link")
         self._change(self._settings.value)
         self.create_timer(POLL_S, self._deliver)
@@ -71,15 +72,15 @@ class RelayNode(Node):
     def _change(self, settings: LinkSettings) -> None:
         """What is under way stays under way. Odometry is listened to only while it decides something."""
         self._link.settings = settings
-        if settings.line_of_sight and not self._eyes:
-            self._eyes = [
-                wires.subscription(self, topics.ODOMETRY, partial(self._see, name), raw=True, vehicle=name)
+        if settings.line_of_sight and not self._odometry_subscriptions:
+            self._odometry_subscriptions = [
+                endpoints.subscription(self, topics.ODOMETRY, partial(self._see, name), raw=True, vehicle=name)
                 for name in self.names
             ]
         elif not settings.line_of_sight:
-            for eye in self._eyes:
+            for eye in self._odometry_subscriptions:
                 self.destroy_subscription(eye)
-            self._eyes, self._states = [], {}
+            self._odometry_subscriptions, self._states = [], {}
 
     def _see(self, name: str, data: bytes) -> None:
         self._states[name] = convert.odometry_from_bytes(data).state
@@ -90,7 +91,7 @@ class RelayNode(Node):
             return
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
-        parcel = Parcel(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
+        parcel = RawPlan(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
         for receiver in self.names:
             if receiver != sender:
                 at, there = self._states.get(sender, NOWHERE), self._states.get(receiver, NOWHERE)
@@ -123,7 +124,7 @@ class RelayNode(Node):
     def _hand_out(self, t_s: float) -> None:
         for receiver in self.names:
             for sender, plan in self._link.receive(t_s, receiver).items():
-                if isinstance(plan, Parcel) and self._delivered.get((sender, receiver)) != plan.sequence:
+                if isinstance(plan, RawPlan) and self._delivered.get((sender, receiver)) != plan.sequence:
                     self._delivered[sender, receiver] = plan.sequence
                     self._out[sender, receiver].publish(plan.data)
 

@@ -14,10 +14,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.errors import ShoalError
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
 from shoal.guidance.formation import Formation
-from shoal.guidance.preview import Preview
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 from shoal_ros import convert
 from shoal_ros.formation import FormationNews, formation_from_json, formation_to_json
 

@@ -10,9 +10,10 @@ pytest.importorskip("rclpy")
 from geometry_msgs.msg import PoseStamped
 from visualization_msgs.msg import Marker
 
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal_ros import convert, display, markers, topics
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal_ros import convert, display, markers
 from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec
 

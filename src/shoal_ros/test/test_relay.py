@@ -12,9 +12,10 @@ pytest.importorskip("rclpy")
 
 from rosgraph_msgs.msg import Clock
 
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal_ros import convert, topics
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal_ros import convert
 from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec
 

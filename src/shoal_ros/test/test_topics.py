@@ -13,11 +13,11 @@ from rclpy.node import Node
 
 from shoal.control.settings import ControllerSettings
 from shoal.fleet.link import LinkSettings
-from shoal_ros import wires
+from shoal.messages.topics import TOPICS, Topic
+from shoal_ros import endpoints
 from shoal_ros.harness import Harness
 from shoal_ros.parameters import leaves
 from shoal_ros.qos import PROFILES, describe
-from shoal_ros.topics import TOPICS, Topic
 
 ROOT = Path(__file__).resolve().parents[3]
 MANUAL = (ROOT / "docs/ros.md").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_manual_names_every_group_of_settings() -> None:
 def test_types_exist_and_names_fill_in(topic: Topic) -> None:
     if topic.type.startswith("tf2_msgs"):
         pytest.importorskip("tf2_msgs")
-    assert wires.message_class(topic.type).__name__ == topic.type.split("/")[1]
+    assert endpoints.message_class(topic.type).__name__ == topic.type.split("/")[1]
     assert "{" not in topic.of(vehicle="a", other="b", thruster="t")
     assert topic.qos in PROFILES
 
@@ -77,7 +77,7 @@ def test_what_dds_announces_is_what_the_manual_says() -> None:
     with Harness() as harness:
         here = [t for t in TOPICS if not t.type.startswith("tf2_msgs")]
         names = {"vehicle": "a", "other": "b", "thruster": "t"}
-        kept = [wires.publisher(harness.node, t, **names) for t in here]
+        kept = [endpoints.publisher(harness.node, t, **names) for t in here]
         heard = [harness.listen(t, **names) for t in here]
         harness.spin(lambda: all(p.get_subscription_count() for p in kept), "all to fit each other")
         assert len(heard) == len(kept)

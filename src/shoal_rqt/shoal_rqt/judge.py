@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoal.experiments.record import Limits
+from shoal.recordings.recording import Limits
 
 if TYPE_CHECKING:
     from shoal_rqt.model import FleetModel

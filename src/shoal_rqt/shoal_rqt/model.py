@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
-from shoal.experiments.record import Limits
-from shoal.guidance.preview import Preview
+from shoal.fleet.file import Fleet, load_fleet
 from shoal.guidance.slots import Slots
-from shoal.vehicles.fleet_file import Fleet, load_fleet
-from shoal_rqt import news as n
+from shoal.messages.preview import Preview
+from shoal.recordings.recording import Limits
+from shoal_rqt import updates as n
 from shoal_rqt.judge import TestJudge, Verdict
 from shoal_rqt.sight import Sight, angle_and_distance, judge
 from shoal_rqt.vehicle_state import Status, VehicleState
@@ -41,7 +41,7 @@ class Event:
 
 
 class FleetModel:
-    """`take` news, then read. Nothing here grows without bound."""
+    """`take` update, then read. Nothing here grows without bound."""
 
     def __init__(self, fleet: Fleet | None = None) -> None:
         self.vehicles: dict[str, VehicleState] = {}
@@ -66,18 +66,19 @@ class FleetModel:
         self._lost: set[str] = set()
         self._judge = TestJudge()
         self._handlers: dict[type, Callable[[Any, float], None]] = {
-            n.ClockNews: self._clock, n.OdometryNews: self._odometry, n.PlanNews: self._plan,
-            n.ThrustNews: self._thrust, n.SightNews: self._sight, n.DiagnosticNews: self._diagnostic,
-            n.ReferenceNews: self._reference, n.FormationNews: self._formation, n.ModeNews: self._mode,
-            n.TestNews: self._test, n.QueueNews: self._queue, n.CurrentNews: self._current, n.StopNews: self._stop,
-            n.GraphNews: self._graph, n.FactsNews: self._facts, n.EventNews: self._event,
+            n.ClockUpdate: self._clock, n.OdometryUpdate: self._odometry, n.PlanUpdate: self._plan,
+            n.ThrustUpdate: self._thrust, n.SightUpdate: self._sight, n.DiagnosticUpdate: self._diagnostic,
+            n.ReferenceUpdate: self._reference, n.FormationUpdate: self._formation, n.ModeUpdate: self._mode,
+            n.TestUpdate: self._test, n.QueueUpdate: self._queue, n.CurrentUpdate: self._current,
+            n.StopUpdate: self._stop,
+            n.GraphUpdate: self._graph, n.FactsUpdate: self._facts, n.EventUpdate: self._event,
         }  # fmt: skip
         if fleet is not None:
             self.set_fleet(fleet)
 
-    def take(self, news: n.News, wall_s: float) -> None:
+    def take(self, update: n.Update, wall_s: float) -> None:
         """Something was heard."""
-        self._handlers[type(news)](news, wall_s)
+        self._handlers[type(update)](update, wall_s)
 
     def vehicle(self, name: str) -> VehicleState:
         """Known from now on; in the fleet file's order, others behind by name."""
@@ -136,61 +137,61 @@ class FleetModel:
 
     # -- what was heard -----------------------------------------------------------------------------------------
 
-    def _clock(self, news: n.ClockNews, wall_s: float) -> None:
-        if self.t_s is not None and news.t_s < self.t_s - 1.0:
+    def _clock(self, update: n.ClockUpdate, wall_s: float) -> None:
+        if self.t_s is not None and update.t_s < self.t_s - 1.0:
             self._say(0, "the clock went back: a new run")
             for vehicle in self.vehicles.values():
                 vehicle.trail.clear()
-        self.t_s, self.clock_heard_s = news.t_s, wall_s
+        self.t_s, self.clock_heard_s = update.t_s, wall_s
 
-    def _odometry(self, news: n.OdometryNews, wall_s: float) -> None:
-        vehicle = self.vehicle(news.vehicle)
-        if not np.isfinite(news.odometry.state).all():
+    def _odometry(self, update: n.OdometryUpdate, wall_s: float) -> None:
+        vehicle = self.vehicle(update.vehicle)
+        if not np.isfinite(update.odometry.state).all():
             return  # as good as silence
         if vehicle.name in self._lost:
             self._lost.discard(vehicle.name)
             self._say(0, f"{vehicle.name} is heard again")
-        vehicle.odometry, vehicle.heard_s = news.odometry, wall_s
-        vehicle.trail.add(news.odometry.position_m)
+        vehicle.odometry, vehicle.heard_s = update.odometry, wall_s
+        vehicle.trail.add(update.odometry.position_m)
         if self.clock_heard_s is None:
-            self.t_s = news.odometry.stamp_s
+            self.t_s = update.odometry.stamp_s
 
-    def _plan(self, news: n.PlanNews, wall_s: float) -> None:
-        vehicle = self.vehicle(news.vehicle)
-        vehicle.plan, vehicle.plan_heard_s = news.plan, wall_s
+    def _plan(self, update: n.PlanUpdate, wall_s: float) -> None:
+        vehicle = self.vehicle(update.vehicle)
+        vehicle.plan, vehicle.plan_heard_s = update.plan, wall_s
 
-    def _thrust(self, news: n.ThrustNews, _: float) -> None:
-        self.vehicle(news.vehicle).thrust_N = news.thrust_N
+    def _thrust(self, update: n.ThrustUpdate, _: float) -> None:
+        self.vehicle(update.vehicle).thrust_N = update.thrust_N
 
-    def _sight(self, news: n.SightNews, wall_s: float) -> None:
-        self.vehicle(news.vehicle).reported[news.other] = news.angle_deg, news.distance_m, wall_s
+    def _sight(self, update: n.SightUpdate, wall_s: float) -> None:
+        self.vehicle(update.vehicle).reported[update.other] = update.angle_deg, update.distance_m, wall_s
 
-    def _diagnostic(self, news: n.DiagnosticNews, wall_s: float) -> None:
-        status = Status(news.level, news.message, news.values, wall_s)
-        before = self.statuses.get(news.name)
-        self.statuses[news.name] = status
-        if news.name.endswith("controller") and news.hardware_id:
-            self.vehicle(news.hardware_id).status = status
-        if news.level > (before.level if before else 0) or (before and before.level > news.level):
-            who = news.hardware_id if news.name.endswith("controller") else news.name.removeprefix("shoal: ")
-            self._say(news.level, f"{who}: {news.message}")
+    def _diagnostic(self, update: n.DiagnosticUpdate, wall_s: float) -> None:
+        status = Status(update.level, update.message, update.values, wall_s)
+        before = self.statuses.get(update.name)
+        self.statuses[update.name] = status
+        if update.name.endswith("controller") and update.hardware_id:
+            self.vehicle(update.hardware_id).status = status
+        if update.level > (before.level if before else 0) or (before and before.level > update.level):
+            who = update.hardware_id if update.name.endswith("controller") else update.name.removeprefix("shoal: ")
+            self._say(update.level, f"{who}: {update.message}")
 
-    def _reference(self, news: n.ReferenceNews, wall_s: float) -> None:
-        self.preview, self.reference_heard_s = news.preview, wall_s
+    def _reference(self, update: n.ReferenceUpdate, wall_s: float) -> None:
+        self.preview, self.reference_heard_s = update.preview, wall_s
 
-    def _formation(self, news: n.FormationNews, _: float) -> None:
-        self.slots, self.sight_pairs = news.slots, news.sight
+    def _formation(self, update: n.FormationUpdate, _: float) -> None:
+        self.slots, self.sight_pairs = update.slots, update.sight
 
-    def _mode(self, news: n.ModeNews, _: float) -> None:
-        if news.mode != self.mode:
-            self._say(0, f"mode: {news.mode}")
-        self.mode = news.mode
+    def _mode(self, update: n.ModeUpdate, _: float) -> None:
+        if update.mode != self.mode:
+            self._say(0, f"mode: {update.mode}")
+        self.mode = update.mode
 
-    def _test(self, news: n.TestNews, _: float) -> None:
-        self.test = news.status
+    def _test(self, update: n.TestUpdate, _: float) -> None:
+        self.test = update.status
 
     def settle(self, wall_s: float) -> None:
-        """After a batch of news: who is missing, and how a running test goes."""
+        """After a batch of update: who is missing, and how a running test goes."""
         for vehicle in self.vehicles.values():
             if vehicle.lost(wall_s) and vehicle.name not in self._lost:
                 self._lost.add(vehicle.name)
@@ -200,38 +201,39 @@ class FleetModel:
             self.verdicts.append(verdict)
             self._say(0 if verdict.passed else 2, verdict.sentence())
 
-    def _queue(self, news: n.QueueNews, _: float) -> None:
-        self.queue_m = news.positions_m
+    def _queue(self, update: n.QueueUpdate, _: float) -> None:
+        self.queue_m = update.positions_m
 
-    def _current(self, news: n.CurrentNews, _: float) -> None:
-        self.current_mps = news.velocity_mps
+    def _current(self, update: n.CurrentUpdate, _: float) -> None:
+        self.current_mps = update.velocity_mps
 
-    def _stop(self, news: n.StopNews, _: float) -> None:
-        if news.stopped != self.stopped:
+    def _stop(self, update: n.StopUpdate, _: float) -> None:
+        if update.stopped != self.stopped:
             self._say(
-                2 if news.stopped else 0, "STOP: zero thrust on every vehicle" if news.stopped else "stop released"
+                2 if update.stopped else 0,
+                "STOP: zero thrust on every vehicle" if update.stopped else "stop released",
             )
-        self.stopped = news.stopped
+        self.stopped = update.stopped
 
-    def _graph(self, news: n.GraphNews, _: float) -> None:
-        for name in news.vehicles:
+    def _graph(self, update: n.GraphUpdate, _: float) -> None:
+        for name in update.vehicles:
             self.vehicle(name)
-        for gone in sorted(self.nodes - news.nodes):
+        for gone in sorted(self.nodes - update.nodes):
             self._say(1, f"{gone} is gone")
-        for new in sorted(news.nodes - self.nodes) if self.nodes else ():
+        for new in sorted(update.nodes - self.nodes) if self.nodes else ():
             self._say(0, f"{new} is there")
-        self.nodes, self.stick = news.nodes, news.stick
+        self.nodes, self.stick = update.nodes, update.stick
 
-    def _facts(self, news: n.FactsNews, _: float) -> None:
-        name = news.values.get("fleet")
+    def _facts(self, update: n.FactsUpdate, _: float) -> None:
+        name = update.values.get("fleet")
         if isinstance(name, str) and name and self.fleet is None:
             with contextlib.suppress(ShoalError):  # a file on another computer: the defaults will do
                 self.set_fleet(load_fleet(name))
-        known = {ours: float(news.values[theirs]) for theirs, ours in LIMITS.items() if theirs in news.values}
+        known = {ours: float(update.values[theirs]) for theirs, ours in LIMITS.items() if theirs in update.values}
         self.limits = replace(self.limits, **known)
 
-    def _event(self, news: n.EventNews, _: float) -> None:
-        self._say(news.level, news.text)
+    def _event(self, update: n.EventUpdate, _: float) -> None:
+        self._say(update.level, update.text)
 
     def _say(self, level: int, text: str) -> None:
         self.events.append(Event(self.t_s, level, text))

@@ -17,13 +17,14 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Bool, Float64, String
 
 from shoal.frames import ned_to_enu
-from shoal_ros import convert, topics, wires
-from shoal_rqt import news
-from shoal_rqt.mailbox import Mailbox
+from shoal.messages import topics
+from shoal_ros import convert, endpoints
+from shoal_rqt import updates
 from shoal_rqt.model import LIMITS
 from shoal_rqt.requests import Description, Done, Reply
 from shoal_rqt.ros_calls import Calls
-from shoal_rqt.ros_ears import Ears
+from shoal_rqt.subscriptions import FleetSubscriber
+from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.water import Water
 from shoal_rqt.waypoint_list import Mark
 
@@ -35,8 +36,8 @@ WATER_S = 0.1  # between two samples of waves
 class RosLink:
     """A `requests.Link`. `close` when done."""
 
-    def __init__(self, mailbox: Mailbox, domain: int | None = None, name: str = "operator_station") -> None:
-        self._mailbox = mailbox
+    def __init__(self, update_queue: UpdateQueue, domain: int | None = None, name: str = "operator_station") -> None:
+        self._mailbox = update_queue
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = Node(
@@ -45,12 +46,12 @@ class RosLink:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._stopped = False
-        self._ears, self._calls = Ears(self.node, mailbox, self._heard_stop), Calls(self.node)
-        self._stop = wires.publisher(self.node, topics.STOP)
+        self._ears, self._calls = FleetSubscriber(self.node, update_queue, self._heard_stop), Calls(self.node)
+        self._stop = endpoints.publisher(self.node, topics.STOP)
         self._thrust: dict[str, list[Publisher]] = {}
-        self._set_mode = wires.publisher(self.node, topics.SET_MODE)
-        self._waypoints = wires.publisher(self.node, topics.SET_WAYPOINTS)
-        self._current = wires.publisher(self.node, topics.OCEAN_CURRENT)
+        self._set_mode = endpoints.publisher(self.node, topics.SET_MODE)
+        self._waypoints = endpoints.publisher(self.node, topics.SET_WAYPOINTS)
+        self._current = endpoints.publisher(self.node, topics.OCEAN_CURRENT)
         self._water: Water | None = None
         self._watered = (0, -np.inf)  # listeners, wall time when last said
         self._nodes: frozenset[str] = frozenset()
@@ -82,7 +83,7 @@ class RosLink:
                 self._beat()
             except Exception as error:  # a station that goes silent would be worse than one that complains
                 if not self._end.is_set():
-                    self._mailbox.put(news.EventNews(2, f"ROS: {type(error).__name__}: {error}"))
+                    self._mailbox.put(updates.EventUpdate(2, f"ROS: {type(error).__name__}: {error}"))
                     time.sleep(BEAT_S)
 
     def _beat(self) -> None:
@@ -104,19 +105,19 @@ class RosLink:
             if len(self._thrust.get(vehicle, ())) != len(thrusters):
                 # Beforehand: who is made when STOP is pressed is found by the thrusters too late.
                 self._thrust[vehicle] = [
-                    wires.publisher(self.node, topics.THRUST, vehicle=vehicle, thruster=t) for t in thrusters
+                    endpoints.publisher(self.node, topics.THRUST, vehicle=vehicle, thruster=t) for t in thrusters
                 ]
         nodes = self._ears.nodes()
         for node in sorted(nodes - self._nodes):
             self._ask_facts(node)
         self._nodes = nodes
         stick = self.node.count_publishers(topics.CMD_VEL.name) > 0
-        self._mailbox.put(news.GraphNews(tuple(self._ears.vehicles), nodes, stick))
+        self._mailbox.put(updates.GraphUpdate(tuple(self._ears.vehicles), nodes, stick))
 
     def _ask_facts(self, node: str) -> None:
         names = ["fleet", *LIMITS] if node.endswith("/mpc") else ["fleet"] if node == "/guidance" else []
         if names:
-            self._calls.get_parameters(node, names, lambda values: self._mailbox.put(news.FactsNews(node, values)))
+            self._calls.get_parameters(node, names, lambda values: self._mailbox.put(updates.FactsUpdate(node, values)))
 
     def _zero(self) -> None:
         for publishers in list(self._thrust.values()):
@@ -126,7 +127,7 @@ class RosLink:
     def _heard_stop(self, stopped: bool) -> None:
         """From any station: while the fleet is stopped each of them holds the thrusters at zero, afterwards none."""
         self._stopped = stopped
-        self._mailbox.put(news.StopNews(stopped))
+        self._mailbox.put(updates.StopUpdate(stopped))
 
     def _flow(self) -> None:
         """Waves for ever, a steady current once for each that comes to listen."""
@@ -150,7 +151,7 @@ class RosLink:
         self._stop.publish(Bool(data=stopped))
         if stopped:
             self._zero()
-        self._mailbox.put(news.StopNews(stopped))
+        self._mailbox.put(updates.StopUpdate(stopped))
 
     def set_mode(self, mode: str) -> None:
         self._todo.put(lambda: self._set_mode.publish(String(data=mode)))
@@ -187,4 +188,4 @@ class RosLink:
         self._todo.put(lambda: self._calls.describe(node, lambda found: self._answer(done, found)))
 
     def _answer(self, done: Callable[[Any], None], result: Any) -> None:
-        self._mailbox.put(news.Answer(done, result))
+        self._mailbox.put(updates.Answer(done, result))

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from shoal.control.settings import ControllerSettings
-from shoal.experiments.record import RunRecord
-from shoal.simulation.run import RunSpec, simulate
-from shoal.vehicles.fleet_file import Fleet, load_fleet
-from shoal_rqt import news
+from shoal.fleet.file import Fleet, load_fleet
+from shoal.recordings.recording import RunRecord
+from shoal.simulation.simulator import RunSpec, simulate
+from shoal_rqt import updates
 from shoal_rqt.judge import Verdict
-from shoal_rqt.mailbox import Mailbox
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo
 from shoal_rqt.scene import model_at
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK, LIGHT, Theme
+from shoal_rqt.update_queue import UpdateQueue
 
 SIZE = (1440, 900)
 Stage = Callable[[Station], None]
@@ -62,7 +62,7 @@ def _station(
     record: RunRecord, fleet: Fleet, t_s: float, theme: Theme, stage: Stage, tab: str, size: tuple[int, int] = SIZE
 ) -> Station:
     model = model_at(record, fleet, t_s, time.monotonic())
-    station = Station(model, Mailbox(), NoLink())
+    station = Station(model, UpdateQueue(), NoLink())
     station.dress(theme)
     station.resize(*size)
     for index in range(station.tabs.count()):
@@ -70,7 +70,7 @@ def _station(
             station.tabs.setCurrentIndex(index)
     station.show()
     station.view.above.setFocus()
-    _tell(model, news.ModeNews("hold"))
+    _tell(model, updates.ModeUpdate("hold"))
     stage(station)
     return station
 
@@ -85,7 +85,7 @@ def _settle(station: Station) -> None:
         QtWidgets.QApplication.processEvents()
 
 
-def _tell(model: FleetModel, *items: news.News) -> None:
+def _tell(model: FleetModel, *items: updates.Update) -> None:
     for item in items:
         model.take(item, time.monotonic())
 
@@ -93,24 +93,26 @@ def _tell(model: FleetModel, *items: news.News) -> None:
 # -- what is shown ----------------------------------------------------------------------------------------------
 
 
-def _status(state: str, **more: object) -> news.TestNews:
+def _status(state: str, **more: object) -> updates.TestUpdate:
     base: dict[str, object] = {
         "state": state, "test": "circle", "t_s": 0.0, "duration_s": 130.0, "countdown_s": None, "waiting_for": [],
         "sequence": ["line", "circle", "spiral", "torus"], "index": 1, "round": 1, "rounds": 3,
     }  # fmt: skip
-    return news.TestNews(base | more)
+    return updates.TestUpdate(base | more)
 
 
 def _test_running(station: Station) -> None:
     model = station.model
-    _tell(model, news.ModeNews("test"), _status("running", t_s=model.t_s, sequence=["circle"], rounds=1, index=0))
+    _tell(model, updates.ModeUpdate("test"), _status("running", t_s=model.t_s, sequence=["circle"], rounds=1, index=0))
     values = {"folder": "recordings/circle", "messages": "21877"}
-    current = news.CurrentNews(np.array([0.3, 0.0, 0.0])) if len(model.vehicles) > 2 else news.ModeNews("test")
-    _tell(model, current, news.DiagnosticNews("shoal: recorder", "recorder", 0, "recording", values))
+    current = (
+        updates.CurrentUpdate(np.array([0.3, 0.0, 0.0])) if len(model.vehicles) > 2 else updates.ModeUpdate("test")
+    )
+    _tell(model, current, updates.DiagnosticUpdate("shoal: recorder", "recorder", 0, "recording", values))
 
 
 def _test_waiting(station: Station) -> None:
-    _tell(station.model, news.ModeNews("test"), _status("waiting", countdown_s=3.2))
+    _tell(station.model, updates.ModeUpdate("test"), _status("waiting", countdown_s=3.2))
     limits = station.model.limits
     pair = ("bluerov2", "bluerov3")
     station.model.verdicts.append(Verdict("line", True, 6.2, 2.08, pair, pair, frozenset(), limits))
@@ -128,14 +130,14 @@ def _waypoints(station: Station) -> None:
     station.view.adding.setChecked(True)
     _tell(
         station.model,
-        news.ModeNews("waypoints"),
-        news.QueueNews(np.array([[5.0, 0.5, 6.5], [2.5, 4.0, 8.0], [-3.4, 0.4, 5.0]])),
+        updates.ModeUpdate("waypoints"),
+        updates.QueueUpdate(np.array([[5.0, 0.5, 6.5], [2.5, 4.0, 8.0], [-3.4, 0.4, 5.0]])),
     )
 
 
 def _tuning(station: Station) -> None:
     parameters = list(_parameters(ControllerSettings(), ""))
-    station.model.take(news.GraphNews((), station.model.nodes, True), time.monotonic())
+    station.model.take(updates.GraphUpdate((), station.model.nodes, True), time.monotonic())
     station.tuning_panel.refresh(station.theme)
     station.tuning_panel.show_parameters(Description("/bluerov2/mpc", tuple(parameters)))
     reason = "limits: distance_soft_m = 0.5 < distance_hard_m = 0.75, expected ≥"
@@ -169,16 +171,17 @@ def _broken(station: Station) -> None:
     )
     nearer = a.odometry.position_m - 0.68 * away
     moved = replace(b.odometry, position_m=nearer, quaternion=_product(b.odometry.quaternion, _product(turn, turn)))
-    _tell(model, news.OdometryNews(b.name, moved))
+    _tell(model, updates.OdometryUpdate(b.name, moved))
     b.thrust_N = np.array([16.6, -16.6, 9.0, -4.0, 3.0, -2.0, 16.6, 1.0])
     b.trail.clear()
     why = "odometry is 0.61 s old, expected at most 0.5 s"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "4.1", "overruns": "2"}
     _tell(
-        model, news.DiagnosticNews(f"shoal: {b.name} controller", b.name, 1, "keeping station: odometry is old", values)
+        model,
+        updates.DiagnosticUpdate(f"shoal: {b.name} controller", b.name, 1, "keeping station: odometry is old", values),
     )
     distance = float(np.linalg.norm(nearer - a.odometry.position_m))
-    _tell(model, news.EventNews(2, f"{a.name} and {b.name} are {distance:.2f} m apart, closer than 0.75 m"))
+    _tell(model, updates.EventUpdate(2, f"{a.name} and {b.name} are {distance:.2f} m apart, closer than 0.75 m"))
 
 
 def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -197,4 +200,4 @@ def _lost(station: Station) -> None:
     gone.thrust_N = np.full(8, np.nan)
     values = {"mode": "nmpc", "reason": "", "solve_ms": "6.3", "overruns": "0"}
     said = f"{gone.name} is gone: no plan from it"
-    _tell(model, news.DiagnosticNews(f"shoal: {other} controller", other, 1, said, values))
+    _tell(model, updates.DiagnosticUpdate(f"shoal: {other} controller", other, 1, said, values))

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 
-from shoal.experiments.record import Limits
-from shoal.fleet.odometry import Odometry
+from shoal.messages.odometry import Odometry
+from shoal.recordings.recording import Limits
 
 
 class Keeping(IntEnum):

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from shoal_rqt import news
-from shoal_rqt.mailbox import Mailbox
+from shoal_rqt import updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QShortcut, Qt, QtCore, QtGui, QtWidgets
 from shoal_rqt.requests import Link
 from shoal_rqt.theme import LIGHT, THEMES, Theme, dress
+from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.waypoint_list import WaypointList
 from shoal_rqt.widgets.command_bar import CommandBar
 from shoal_rqt.widgets.environment_panel import EnvironmentPanel
@@ -29,15 +29,15 @@ DRAW_S, NUMBERS_S = 0.1, 0.2  # how often views and numbers are shown anew
 
 
 class Station(QtWidgets.QWidget):
-    """One timer, in the window's thread, does everything; ROS only ever fills the mailbox."""
+    """One timer, in the window's thread, does everything; ROS only ever fills the update_queue."""
 
     def __init__(
-        self, model: FleetModel, mailbox: Mailbox, link: Link, parent: QtWidgets.QWidget | None = None
+        self, model: FleetModel, update_queue: UpdateQueue, link: Link, parent: QtWidgets.QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("station")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.model, self.mailbox, self.link = model, mailbox, link
+        self.model, self.update_queue, self.link = model, update_queue, link
         self.theme = LIGHT
         self.waypoints = WaypointList()
         self.bar = CommandBar(model, link)
@@ -132,8 +132,8 @@ class Station(QtWidgets.QWidget):
     def beat(self) -> None:
         """Take the news in; show it, not more often than an eye needs."""
         wall_s = time.monotonic()
-        for item in self.mailbox.drain():
-            if isinstance(item, news.Answer):
+        for item in self.update_queue.drain():
+            if isinstance(item, updates.Answer):
                 item.done(item.result)
             else:
                 self.model.take(item, wall_s)

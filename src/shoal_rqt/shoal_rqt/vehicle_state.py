@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
 from shoal.frames import rotation_matrix
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
 from shoal_rqt.trail import Trail
 
 Array = NDArray[np.float64]

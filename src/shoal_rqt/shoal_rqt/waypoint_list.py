@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from shoal.config import load_yaml
+from shoal.config.files import load_yaml
 from shoal.errors import ShoalError
 from shoal.guidance.path_file import PathFile
 from shoal.guidance.splines import SAME_POINT_M

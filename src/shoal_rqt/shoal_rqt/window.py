@@ -6,14 +6,14 @@ import signal
 import sys
 
 from shoal.errors import ShoalError
-from shoal.vehicles.fleet_file import load_fleet
+from shoal.fleet.file import load_fleet
 from shoal_rqt.fleets_here import choose_domain
-from shoal_rqt.mailbox import Mailbox
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtCore, QtGui, QtWidgets, application
 from shoal_rqt.requests import Link
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK, LIGHT
+from shoal_rqt.update_queue import UpdateQueue
 
 
 class Window(QtWidgets.QMainWindow):
@@ -44,10 +44,10 @@ def make_station(fleet: str = "", domain: int | None = None) -> tuple[Station, L
         raise ShoalError(
             f"ROS 2 cannot be imported ({error}); expected rclpy and the common message packages"
         ) from None
-    mailbox = Mailbox()
+    update_queue = UpdateQueue()
     model = FleetModel(load_fleet(fleet) if fleet else None)
-    link = RosLink(mailbox, domain)
-    station = Station(model, mailbox, link)
+    link = RosLink(update_queue, domain)
+    station = Station(model, update_queue, link)
     station.start()
     return station, link
 

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from shoal.errors import ShoalError
-from shoal.experiments.geometry import fov_angles_deg
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
+from shoal.fleet.file import load_fleet
 from shoal.guidance.path_file import load_path
 from shoal.guidance.slots import Slots
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_rqt import news
+from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal_rqt import updates
 from shoal_rqt.fleets_here import running_domains
-from shoal_rqt.mailbox import MOST_EVENTS, Mailbox
 from shoal_rqt.model import FleetModel
 from shoal_rqt.requests import ParameterInfo
 from shoal_rqt.sight import Keeping, angle_and_distance
 from shoal_rqt.trail import Trail
+from shoal_rqt.update_queue import MOST_EVENTS, UpdateQueue
 from shoal_rqt.water import Water
 from shoal_rqt.waypoint_list import Mark, WaypointList
 
@@ -39,38 +39,40 @@ def pair(distance_m: float = 2.2, heading_deg: float = 0.0) -> FleetModel:
     model = FleetModel(load_fleet("two"))
     slots = Slots({"bluerov2": np.zeros(3), "bluerov3": np.zeros(3)}, 1.0, None, 0.0, ("bluerov2", "bluerov3"))
     sight = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
-    model.take(news.FormationNews(slots, sight), 0.0)
-    model.take(news.OdometryNews("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
-    model.take(news.OdometryNews("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
+    model.take(updates.FormationUpdate(slots, sight), 0.0)
+    model.take(updates.OdometryUpdate("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
+    model.take(updates.OdometryUpdate("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
     return model
 
 
-# -- the mailbox ------------------------------------------------------------------------------------------------
+# -- the update_queue ------------------------------------------------------------------------------------------------
 
 
 def test_states_are_replaced_and_events_are_kept() -> None:
-    box = Mailbox()
+    box = UpdateQueue()
     for t in range(5):
-        box.put(news.ClockNews(float(t)))
-        box.put(news.EventNews(0, str(t)))
-        box.put(news.ModeNews("hold"))
+        box.put(updates.ClockUpdate(float(t)))
+        box.put(updates.EventUpdate(0, str(t)))
+        box.put(updates.ModeUpdate("hold"))
     drained = box.drain()
-    assert [n.t_s for n in drained if isinstance(n, news.ClockNews)] == [4.0]
-    assert [n.text for n in drained if isinstance(n, news.EventNews)] == ["0", "1", "2", "3", "4"]
+    assert [n.t_s for n in drained if isinstance(n, updates.ClockUpdate)] == [4.0]
+    assert [n.text for n in drained if isinstance(n, updates.EventUpdate)] == ["0", "1", "2", "3", "4"]
     assert box.drain() == []
 
 
 def test_a_window_that_sleeps_costs_no_memory() -> None:
-    box = Mailbox()
+    box = UpdateQueue()
     for t in range(10 * MOST_EVENTS):
-        box.put(news.OdometryNews(f"bluerov{t % 3}", odometry(t_s=t)))
-        box.put(news.EventNews(0, str(t)))
+        box.put(updates.OdometryUpdate(f"bluerov{t % 3}", odometry(t_s=t)))
+        box.put(updates.EventUpdate(0, str(t)))
     assert len(box.drain()) == MOST_EVENTS + 3
 
 
 def test_threads_may_fill_it_while_it_is_emptied() -> None:
-    box, taken = Mailbox(), []
-    threads = [threading.Thread(target=lambda: [box.put(news.EventNews(0, "x")) for _ in range(100)]) for _ in range(4)]
+    box, taken = UpdateQueue(), []
+    threads = [
+        threading.Thread(target=lambda: [box.put(updates.EventUpdate(0, "x")) for _ in range(100)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -116,7 +118,7 @@ def test_an_angle_without_the_duty_to_see_breaks_nothing() -> None:
 
 def test_the_vehicles_own_word_counts_while_it_is_fresh() -> None:
     model = pair()
-    model.take(news.SightNews("bluerov2", "bluerov3", 75.0, None), 0.0)
+    model.take(updates.SightUpdate("bluerov2", "bluerov3", 75.0, None), 0.0)
     fresh, old = model.sight("bluerov2", "bluerov3", 0.5), model.sight("bluerov2", "bluerov3", 1.5)
     assert fresh.angle_deg == 75.0 and fresh.distance_m == pytest.approx(2.2) and fresh.broken
     assert old.angle_deg == pytest.approx(0.0)
@@ -125,12 +127,12 @@ def test_the_vehicles_own_word_counts_while_it_is_fresh() -> None:
 def test_a_lost_vehicle_is_said_once_and_so_is_its_return() -> None:
     model = pair()
     for wall_s in (1.0, 2.5, 3.0):
-        model.take(news.OdometryNews("bluerov2", odometry()), wall_s)
+        model.take(updates.OdometryUpdate("bluerov2", odometry()), wall_s)
         model.settle(wall_s)
     assert [e.text for e in model.events] == ["bluerov3 is lost: no odometry"]
     assert model.vehicles["bluerov3"].words(9.0) == (2, "LOST: no odometry for 9 s")
     assert model.sight("bluerov2", "bluerov3", 3.0).distance_m is None
-    model.take(news.OdometryNews("bluerov3", odometry(north=2.2)), 4.0)
+    model.take(updates.OdometryUpdate("bluerov3", odometry(north=2.2)), 4.0)
     assert model.events[-1].text == "bluerov3 is heard again"
 
 
@@ -139,34 +141,34 @@ def test_the_reason_of_a_fallback_is_told_with_its_figures() -> None:
     why = "odometry is 0.61 s old, expected at most 0.5 s"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "3.4"}
     said = "keeping station: odometry is old"
-    model.take(news.DiagnosticNews("shoal: bluerov2 controller", "bluerov2", 1, said, values), 0.1)
+    model.take(updates.DiagnosticUpdate("shoal: bluerov2 controller", "bluerov2", 1, said, values), 0.1)
     vehicle = model.vehicles["bluerov2"]
     assert vehicle.words(0.2) == (1, f"keeping station: {why}")
     assert vehicle.status is not None and vehicle.status.number("solve_ms") == 3.4
-    model.take(news.OdometryNews("bluerov2", odometry()), 20.0)
+    model.take(updates.OdometryUpdate("bluerov2", odometry()), 20.0)
     assert vehicle.words(20.0) == (2, "controller silent for 20 s")
 
 
 def test_a_message_that_is_not_a_number_counts_as_silence() -> None:
     model = pair()
     bad = replace(odometry(), position_m=np.array([np.nan, 0, 0]))
-    model.take(news.OdometryNews("bluerov2", bad), 5.0)
+    model.take(updates.OdometryUpdate("bluerov2", bad), 5.0)
     assert model.vehicles["bluerov2"].heard_s == 0.0
 
 
 def test_ages_are_in_the_fleets_time() -> None:
     model = pair()
-    model.take(news.ClockNews(10.0), 0.0)
+    model.take(updates.ClockUpdate(10.0), 0.0)
     plan = Plan("bluerov2", 1, 9.6, np.array([9.6]), np.zeros((1, 3)), np.zeros((1, 3)))
-    model.take(news.PlanNews("bluerov2", plan), 0.0)
+    model.take(updates.PlanUpdate("bluerov2", plan), 0.0)
     assert model.plan_age_s("bluerov2", 0.1) == pytest.approx(0.4)
     assert model.clock_stands(3.0) and model.plan_age_s("bluerov2", 3.0) == pytest.approx(3.0)
 
 
 def test_a_clock_that_goes_back_is_a_new_run() -> None:
     model = pair()
-    model.take(news.ClockNews(10.0), 0.0)
-    model.take(news.ClockNews(0.0), 0.1)
+    model.take(updates.ClockUpdate(10.0), 0.0)
+    model.take(updates.ClockUpdate(0.0), 0.1)
     assert len(model.vehicles["bluerov2"].trail.points_m) == 0 and "new run" in model.events[-1].text
 
 
@@ -174,9 +176,9 @@ def test_vehicles_come_in_the_files_order_and_strangers_behind() -> None:
     model = FleetModel()
     for name in ("zulu", "bluerov10", "bluerov3"):
         model.vehicle(name)
-    model.take(news.FactsNews("/guidance", {"fleet": "two"}), 0.0)
+    model.take(updates.FactsUpdate("/guidance", {"fleet": "two"}), 0.0)
     assert list(model.vehicles) == ["bluerov2", "bluerov3", "zulu", "bluerov10"]
-    model.take(news.FactsNews("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
+    model.take(updates.FactsUpdate("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
     assert model.limits.fov_hard_deg == 50.0
 
 
@@ -184,7 +186,7 @@ def test_attitude_speed_and_saturation() -> None:
     model = pair(heading_deg=-90.0)
     vehicle = model.vehicles["bluerov2"]
     assert vehicle.euler_deg == pytest.approx([0.0, 0.0, 270.0]) and vehicle.speed_mps == pytest.approx(0.5)
-    model.take(news.ThrustNews("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
+    model.take(updates.ThrustUpdate("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
     assert vehicle.saturated.tolist() == [True, True] + [False] * 6
 
 
@@ -194,9 +196,9 @@ def test_attitude_speed_and_saturation() -> None:
 def run_test(model: FleetModel, last_s: float, after: str) -> None:
     status: dict[str, Any] = {"test": "circle", "index": 0, "round": 1, "duration_s": 10.0, "state": "running"}
     for t_s in (0.0, last_s):
-        model.take(news.TestNews(status | {"t_s": t_s}), 0.1)
+        model.take(updates.TestUpdate(status | {"t_s": t_s}), 0.1)
         model.settle(0.1)
-    model.take(news.TestNews(status | {"state": after, "t_s": 0.0}), 0.1)
+    model.take(updates.TestUpdate(status | {"state": after, "t_s": 0.0}), 0.1)
     model.settle(0.1)
     model.settle(0.1)
 

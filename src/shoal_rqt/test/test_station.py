@@ -25,25 +25,25 @@ pytest.importorskip("pyqtgraph")
 pytest.importorskip("PySide6.QtTest")
 from PySide6 import QtTest
 
-from shoal.fleet.odometry import Odometry
-from shoal.vehicles.fleet_file import load_fleet
-from shoal_rqt import news
-from shoal_rqt.mailbox import Mailbox
+from shoal.fleet.file import load_fleet
+from shoal.messages.odometry import Odometry
+from shoal_rqt import updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
 from shoal_rqt.sight import Keeping
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK, LIGHT, THEMES
+from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.widgets.tuning_panel import VALUE
 
 PACKAGE = Path(__file__).resolve().parents[1]
 LEFT = Qt.MouseButton.LeftButton
 
 
-def tell(station: Station, *items: news.News) -> None:
+def tell(station: Station, *items: updates.Update) -> None:
     for item in items:
-        station.mailbox.put(item)
+        station.update_queue.put(item)
     station.beat()
     # A beat draws only so often; what was told is to be seen now, however quick the machine is.
     station.draw(time.monotonic())
@@ -60,17 +60,17 @@ def state(north: float, east: float, heading_deg: float) -> Odometry:
 @pytest.fixture
 def station() -> Iterator[Station]:
     application()
-    made = Station(FleetModel(load_fleet("two")), Mailbox(), NoLink())
+    made = Station(FleetModel(load_fleet("two")), UpdateQueue(), NoLink())
     made.resize(1280, 800)
     made.show()
     made.model.sight_pairs = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
     nodes = frozenset({"/guidance", "/bluerov2/mpc", "/bluerov3/mpc"})
     tell(
         made,
-        news.OdometryNews("bluerov2", state(0.0, -1.1, 90.0)),
-        news.OdometryNews("bluerov3", state(0.0, 1.1, -90.0)),
-        news.GraphNews(("bluerov2", "bluerov3"), nodes, stick=False),
-        news.ModeNews("hold"),
+        updates.OdometryUpdate("bluerov2", state(0.0, -1.1, 90.0)),
+        updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -90.0)),
+        updates.GraphUpdate(("bluerov2", "bluerov3"), nodes, stick=False),
+        updates.ModeUpdate("hold"),
     )
     yield made
     made.close_down()
@@ -92,7 +92,7 @@ def test_stop_goes_out_with_the_press_and_wherever_the_focus_is(station: Station
     station.waypoint_panel.fields["x"].setFocus()
     QtTest.QTest.keyClick(station.waypoint_panel.fields["x"], Qt.Key.Key_Escape)
     assert asked(station, "stop") == [True, True] and asked(station, "mode") == ["hold", "hold"]
-    tell(station, news.StopNews(True))
+    tell(station, updates.StopUpdate(True))
     assert station.bar.stop_button.text() == "STOPPED" and station.bar.release.isVisible()
     QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
     assert asked(station, "stop")[-1] is True  # a second press never releases
@@ -116,7 +116,7 @@ def test_nothing_stands_between_the_operator_and_stop(station: Station) -> None:
 def test_buttons_show_the_mode_that_guidance_says(station: Station) -> None:
     QtTest.QTest.mouseClick(station.bar.modes["waypoints"], LEFT)
     assert asked(station, "mode") == ["waypoints"] and station.bar.modes["hold"].isChecked()
-    tell(station, news.ModeNews("waypoints"))
+    tell(station, updates.ModeUpdate("waypoints"))
     station.bar.refresh(time.monotonic())
     assert station.bar.modes["waypoints"].isChecked() and not station.bar.modes["hold"].isChecked()
     assert not station.bar.modes["manual"].isEnabled()  # nobody moves a stick
@@ -177,20 +177,22 @@ def test_the_countdown_is_shown(station: Station) -> None:
     station.tabs.setCurrentWidget(station.test_panel)
     status = {"state": "waiting", "test": "circle", "countdown_s": 3.2, "sequence": ["line", "circle"], "index": 1,
               "round": 2, "rounds": 3, "waiting_for": []}  # fmt: skip
-    tell(station, news.TestNews(status))
+    tell(station, updates.TestUpdate(status))
     assert station.test_panel.headline.text() == "circle, 2 of 2, round 2 of 3: getting ready"
     assert station.test_panel.bar.format() == "starts in 3.2 s"
-    tell(station, news.TestNews(status | {"countdown_s": None, "waiting_for": ["bluerov3 is 3.1 m from its place"]}))
+    tell(
+        station, updates.TestUpdate(status | {"countdown_s": None, "waiting_for": ["bluerov3 is 3.1 m from its place"]})
+    )
     assert station.test_panel.note.text() == "bluerov3 is 3.1 m from its place"
 
 
 def test_broken_limits_are_marked_in_words_and_colour(station: Station) -> None:
-    tell(station, news.OdometryNews("bluerov3", state(0.0, -0.5, 20.0)))
+    tell(station, updates.OdometryUpdate("bluerov3", state(0.0, -0.5, 20.0)))
     card = station.vehicle_panel.cards["bluerov3"]
     assert "LIMIT BROKEN" in card.state.text() and card.property("alarm") == "true"
     assert "TOO CLOSE" in card.rows[0].accessibleName() and "out of sight" in card.rows[0].accessibleName()
     assert card.rows[0].angle._keeping is Keeping.BROKEN
-    tell(station, news.OdometryNews("bluerov3", state(0.0, 1.1, -90.0)))
+    tell(station, updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -90.0)))
     assert card.property("alarm") == "false"
 
 
@@ -284,11 +286,11 @@ def test_running_on_leaves_no_more_memory_behind(station: Station) -> None:
         for k in range(start, start + beats):
             t_s = 0.05 * k
             for name, east, heading in (("bluerov2", -1.1, 90.0), ("bluerov3", 1.1, -90.0)):
-                station.mailbox.put(news.OdometryNews(name, state(0.02 * k, east, heading)))
-                station.mailbox.put(news.ThrustNews(name, np.full(8, np.sin(t_s))))
-            station.mailbox.put(news.ClockNews(t_s))
+                station.update_queue.put(updates.OdometryUpdate(name, state(0.02 * k, east, heading)))
+                station.update_queue.put(updates.ThrustUpdate(name, np.full(8, np.sin(t_s))))
+            station.update_queue.put(updates.ClockUpdate(t_s))
             for text in (f"event {k}", f"another {k}"):
-                station.mailbox.put(news.EventNews(0, text))
+                station.update_queue.put(updates.EventUpdate(0, text))
             station.beat()
             station.view.refresh(time.monotonic())
             station.show_numbers(time.monotonic())
@@ -332,7 +334,7 @@ def test_plugin_xml_names_a_class_that_is_a_plugin(monkeypatch: pytest.MonkeyPat
         monkeypatch.setitem(sys.modules, "rqt_gui_py.plugin", stand_in)
     plugin = importlib.import_module(module_name)
     monkeypatch.delitem(sys.modules, module_name)
-    made, link = Station(FleetModel(), Mailbox(), NoLink()), NoLink()
+    made, link = Station(FleetModel(), UpdateQueue(), NoLink()), NoLink()
     monkeypatch.setattr(plugin, "make_station", lambda: (made, link))
     widgets: list[Any] = []
     context = types.SimpleNamespace(serial_number=lambda: 2, add_widget=widgets.append)

@@ -23,15 +23,16 @@ from PySide6 import QtTest  # the tests' own mouse and keyboard
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool
 
-from shoal_ros import convert, topics, wires
+from shoal.messages import topics
+from shoal_ros import convert, endpoints
 from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec, fleet_nodes
 from shoal_ros.qos import PROFILES
-from shoal_rqt.mailbox import Mailbox
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, application
 from shoal_rqt.ros_link import RosLink
 from shoal_rqt.station import Station
+from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.widgets.tuning_panel import VALUE
 
 pytestmark = pytest.mark.ros
@@ -54,9 +55,9 @@ class World:
         self.truth = {v: b.listen(topics.TRUTH, vehicle=v) for v in VEHICLES}
         self.thrust = {(v, t): b.listen(topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
         b.start(*self.specs.values())
-        mailbox, model = Mailbox(), FleetModel()
-        self.link = RosLink(mailbox, b.domain.number)
-        self.station = Station(model, mailbox, self.link)
+        update_queue, model = UpdateQueue(), FleetModel()
+        self.link = RosLink(update_queue, b.domain.number)
+        self.station = Station(model, update_queue, self.link)
         self.station.resize(1280, 800)
         self.station.show()
         self.station.start()
@@ -204,12 +205,14 @@ class Log:
 
     def __init__(self, b: Harness, topic: topics.Topic, **names: str) -> None:
         qos = QoSProfile(depth=5000, reliability=PROFILES[topic.qos].reliability)
-        kind = wires.message_class(topic.type)
-        self._waiting = b.node.create_subscription(kind, topic.of(**names), print, qos, callback_group=wires.Polled())
+        kind = endpoints.message_class(topic.type)
+        self._waiting = b.node.create_subscription(
+            kind, topic.of(**names), print, qos, callback_group=endpoints.Polled()
+        )
         self.sent: list[tuple[int, Any]] = []  # ns of the system's clock, message
 
     def read(self) -> list[tuple[int, Any]]:
-        self.sent += [(info["source_timestamp"], message) for message, info in wires.take_all(self._waiting)]
+        self.sent += [(info["source_timestamp"], message) for message, info in endpoints.take_all(self._waiting)]
         return self.sent
 
 

@@ -8,7 +8,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import Joy
 
-from shoal_ros import process, topics, wires
+from shoal.messages import topics
+from shoal_ros import endpoints, process
 from shoal_ros.parameters import declare
 from shoal_teleop.pad import Pad
 
@@ -22,7 +23,7 @@ class JoystickNode(Node):
         rate_hz = declare(self, "rate_hz", 20.0, "Hz of wall time", low=5.0, high=200.0)
         self._pad = Pad(number) if pad is None else pad
         self._name: str | None = None
-        self._joy = wires.publisher(self, topics.JOY)
+        self._joy = endpoints.publisher(self, topics.JOY)
         self.create_timer(1.0 / rate_hz, self._read, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _read(self) -> None:

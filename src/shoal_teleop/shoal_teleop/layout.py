@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from shoal.config import find_config, load_yaml
+from shoal.config.files import find_config, load_yaml
 
 Number = Field(ge=0, le=63)
 

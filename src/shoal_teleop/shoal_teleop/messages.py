@@ -6,7 +6,8 @@ from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from shoal_ros import convert, process, topics, wires
+from shoal.messages import topics
+from shoal_ros import convert, endpoints, process
 from shoal_teleop.sticks import Velocity
 
 
@@ -15,7 +16,10 @@ class Speaker:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._cmd_vel, self._set_mode = wires.publisher(node, topics.CMD_VEL), wires.publisher(node, topics.SET_MODE)
+        self._cmd_vel, self._set_mode = (
+            endpoints.publisher(node, topics.CMD_VEL),
+            endpoints.publisher(node, topics.SET_MODE),
+        )
 
     def command(self, velocity: Velocity | None) -> None:
         """Nothing for None."""

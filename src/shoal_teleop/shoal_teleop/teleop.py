@@ -12,7 +12,8 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import Joy
 
 from shoal.errors import ShoalError
-from shoal_ros import process, topics, wires
+from shoal.messages import topics
+from shoal_ros import endpoints, process
 from shoal_ros.parameters import declare
 from shoal_teleop.layout import load_layout
 from shoal_teleop.messages import Speaker
@@ -32,7 +33,7 @@ class TeleopNode(Node):
         timeout_s = declare(self, "timeout_s", 0.5, "s, a pad silent for longer was let go of", low=0.1, high=5.0)
         self._sticks, self._dead_man = Sticks(load_layout(layout)), DeadMan(timeout_s)
         self._speaker = Speaker(self)
-        wires.subscription(self, topics.JOY, self._hear)
+        endpoints.subscription(self, topics.JOY, self._hear)
         self.create_timer(CHECK_WALL_S, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.add_on_set_parameters_callback(self._change)
 

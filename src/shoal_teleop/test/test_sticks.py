@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from shoal.cli import app
-from shoal.config import list_configs
+from shoal.config.files import list_configs
 from shoal.errors import ShoalError
 from shoal_teleop.keys import Keys, split
 from shoal_teleop.layout import Layout, StickLimits, load_layout
@@ -112,7 +112,7 @@ def test_dead_man_says_zero_once() -> None:
 
 def test_shipped_layouts_pass_shoal_check() -> None:
     assert {"xbox", "playstation"} <= set(list_configs("joysticks"))
-    from shoal.config import find_config
+    from shoal.config.files import find_config
 
     files = [str(find_config("joysticks", name)) for name in list_configs("joysticks")]
     done = CliRunner().invoke(app, ["check", *files])

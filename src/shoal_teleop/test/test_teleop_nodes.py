@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist fo
 from ros_bench import Bench, bench
 from sensor_msgs.msg import Joy
 
-from shoal_ros import topics
+from shoal.messages import topics
 from shoal_ros.node_list import NodeSpec
 
 pytestmark = pytest.mark.ros

@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from shoal.benchmarks.result import Result, Row
-from shoal.simulation.run import FleetSimulator, make_controllers
 from shoal.simulation.scenario import RunSpec, build_scenario
+from shoal.simulation.simulator import FleetSimulator, make_controllers
 
 SIZES = (2, 3, 5, 10)
 RATES_HZ = (10, 20)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.benchmarks.result import Result, Row
-from shoal.control.backends import choose_backend
-from shoal.control.nmpc import Goal, Nmpc, Others
+from shoal.control.nmpc.backends import choose_backend
+from shoal.control.nmpc.nmpc import Goal, Nmpc, Others
 from shoal.control.settings import ControllerSettings
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
@@ -101,7 +101,7 @@ def _others(places: int, times_s: Array) -> Others:
 
 def picture(rows: list[dict[str, Any]], path: Path) -> None:
     """Median time over neighbours, a line per horizon."""
-    from shoal.plots.style import COLOURS, new_figure, save, styled
+    from shoal.reports.plots.style import COLOURS, new_figure, save, styled
 
     with styled():
         figure = new_figure(6.6, 4.0)

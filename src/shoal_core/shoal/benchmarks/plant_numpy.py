@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.frames import skew
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.parameters import cross_matrix, mass_matrix, rigid_body_mass
+from shoal.vehicles.parameters import mass_matrix, rigid_body_mass
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class NumpyPlant:
     def _ode(self, x: Array, tau: Array, current: Array) -> Array:
         v = self.vehicle
         q, nu = x[3:7], x[7:13]
-        s = cross_matrix(q[1:4])
+        s = skew(q[1:4])
         r = np.eye(3) + 2 * q[0] * s + 2 * s @ s
         water = r.T @ current
         nu_r = np.concatenate([nu[:3] - water, nu[3:]])
@@ -57,5 +58,5 @@ class NumpyPlant:
 
 
 def _coriolis(m: Array, nu: Array) -> Array:
-    linear = cross_matrix(m[:3] @ nu)
-    return np.block([[np.zeros((3, 3)), -linear], [-linear, -cross_matrix(m[3:] @ nu)]])
+    linear = skew(m[:3] @ nu)
+    return np.block([[np.zeros((3, 3)), -linear], [-linear, -skew(m[3:] @ nu)]])

@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 
 from shoal.benchmarks.result import Result, Row
 from shoal.codegen import compiler
-from shoal.control.rotations import rotate
 from shoal.control.settings import ControllerSettings
-from shoal.experiments.geometry import fov_angles_deg
-from shoal.experiments.metrics import summarise
-from shoal.experiments.provenance import code_version, machine_class
-from shoal.experiments.record import RunRecord
+from shoal.evaluation.metrics import summarise
 from shoal.fleet.agent import Command
-from shoal.fleet.health import Mode
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal.guidance.preview import Preview
-from shoal.simulation.run import Controller, FleetSimulator, make_controllers
+from shoal.frames import rotate
+from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.health import Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
+from shoal.provenance import code_version, machine_class
+from shoal.recordings.recording import RunRecord
 from shoal.simulation.scenario import RunSpec, build_scenario
+from shoal.simulation.simulator import Controller, FleetSimulator, make_controllers
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def vehicle(path: Path) -> str:
     """Every parameter set is built, not only the default one."""
-    from shoal.config import load_yaml
+    from shoal.config.files import load_yaml
     from shoal.vehicles.description import load_vehicle
     from shoal.vehicles.vehicle_file import VehicleFile
 
@@ -19,7 +19,7 @@ def vehicle(path: Path) -> str:
 
 def fleet(path: Path) -> str:
     """Vehicle types and sets included."""
-    from shoal.vehicles.fleet_file import load_fleet
+    from shoal.fleet.file import load_fleet
 
     loaded = load_fleet(path)
     return f"fleet {loaded.name}, {len(loaded.vehicles)} vehicle{'s' * (len(loaded.vehicles) > 1)}"
@@ -27,7 +27,7 @@ def fleet(path: Path) -> str:
 
 def condition(path: Path) -> str:
     """A condition."""
-    from shoal.experiments.condition import load_condition
+    from shoal.simulation.conditions import load_condition
 
     loaded = load_condition(path)
     return f"condition {loaded.name}, {loaded.content_hash()}"
@@ -35,7 +35,7 @@ def condition(path: Path) -> str:
 
 def campaign(path: Path) -> str:
     """With every condition and fleet that it names."""
-    from shoal.experiments.campaign_file import campaign_jobs, load_campaign
+    from shoal.campaigns.file import campaign_jobs, load_campaign
 
     loaded = load_campaign(path)
     return f"campaign {loaded.name}, {len(campaign_jobs(loaded, path))} runs"

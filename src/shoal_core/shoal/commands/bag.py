@@ -23,10 +23,10 @@ def report_command(
     import json
 
     from shoal.console import out as console
-    from shoal.experiments.bag_reader import read_runs
-    from shoal.experiments.bag_report import write_bag_report
-    from shoal.experiments.metrics import summarise
-    from shoal.experiments.verdict import verdict_table
+    from shoal.evaluation.metrics import summarise
+    from shoal.recordings.bag_reader import read_runs
+    from shoal.reports.bag_report import write_bag_report
+    from shoal.reports.verdict import verdict_table
 
     folder = bag.parent if bag.is_file() else bag
     records = read_runs(bag, fleet, setpoint, from_s, to_s)
@@ -45,7 +45,7 @@ def report_command(
 def repair_command(bags: list[Path] = typer.Argument(help="Folders of recordings.")) -> None:
     """Finish recordings that a killed recorder left behind."""
     from shoal.console import out as console
-    from shoal.experiments.bag_repair import repair
+    from shoal.recordings.bag_repair import repair
 
     for bag in bags:
         found = repair(bag)

@@ -24,11 +24,11 @@ def run_command(
     """Make every run that DIR does not hold yet. Stop it any time, by any means; the same command goes on."""
     import os
 
-    from shoal.config import find_config, validate
+    from shoal.campaigns.file import Campaign, load_campaign
+    from shoal.campaigns.runner import run_campaign
+    from shoal.config.files import find_config, validate
     from shoal.console import out as console
-    from shoal.console import tell_warning
-    from shoal.experiments.campaign import run_campaign
-    from shoal.experiments.campaign_file import Campaign, load_campaign
+    from shoal.console import print_warning
 
     given = {key: value for key, value in {"runs": runs, "record": record}.items() if value is not None}
     loaded = load_campaign(file)
@@ -38,7 +38,7 @@ def run_command(
             outcome = run_campaign(campaign, out, workers=workers or os.cpu_count() or 1, scheduler=scheduler,
                                    retry_crashed=retry_crashed, progress=bar.update)  # fmt: skip
     except KeyboardInterrupt:
-        tell_warning(f"stopped; what is finished is kept in {out}, the same command goes on")
+        print_warning(f"stopped; what is finished is kept in {out}, the same command goes on")
         raise typer.Exit(130) from None
     console().print(
         f"{outcome.asked} runs, {outcome.made} made now; failed {outcome.failed}, of which crashed {outcome.crashed}\n"
@@ -53,7 +53,7 @@ def report_command(
 ) -> None:
     """Write report.html (one self-contained page) and summary.md."""
     from shoal.console import out as console
-    from shoal.experiments.report import write_report
+    from shoal.reports.report import write_report
 
     page, summary = write_report(folder, out)
     console().print(f"written: {page}\n         {summary}", highlight=False)

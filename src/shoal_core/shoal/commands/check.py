@@ -52,7 +52,7 @@ def kind_of(path: Path, data: dict[str, Any]) -> str:
 
 def check_file(path: Path) -> str:
     """One line on what the file holds, or a ShoalError."""
-    from shoal.config import read_yaml
+    from shoal.config.files import read_yaml
 
     if path.is_dir():
         raise ShoalError(f"{path}: is a folder; expected a YAML file")
@@ -67,8 +67,8 @@ def check(
     files: list[Path] = typer.Argument(None, help="YAML files of any kind; all that ship with Shoal if none is given."),
 ) -> None:
     """Check configuration files of any kind; exit code 2 if one is wrong."""
-    from shoal.config import find_config, list_configs
-    from shoal.console import out, tell_error
+    from shoal.config.files import find_config, list_configs
+    from shoal.console import out, print_error
 
     chosen = files or [find_config(kind, name) for kind in KINDS for name in list_configs(kind)]
     wrong = 0
@@ -77,11 +77,11 @@ def check(
             found = check_file(path)
         except ShoalError as error:
             wrong += 1
-            tell_error(str(error))
+            print_error(str(error))
         else:
             out().print(f"[green]ok[/]     {path}  [dim]{found}[/]", highlight=False, soft_wrap=True)
     if wrong:
-        tell_error(f"{wrong} of {len(chosen)} file{'s' * (len(chosen) > 1)} wrong")
+        print_error(f"{wrong} of {len(chosen)} file{'s' * (len(chosen) > 1)} wrong")
         raise typer.Exit(2)
 
 

@@ -18,9 +18,9 @@ def demo(
     import numpy as np
 
     from shoal.console import out
-    from shoal.plots.demo_plot import draw_demo
+    from shoal.fleet.file import load_fleet
+    from shoal.reports.plots.demo_plot import draw_demo
     from shoal.simulation.demo import open_loop_demo
-    from shoal.vehicles.fleet_file import load_fleet
 
     began = perf_counter()
     result = open_loop_demo(load_fleet("two"), seed, round(duration_s, 1))

@@ -18,7 +18,7 @@ def drop(
     from rich.table import Table
 
     from shoal.console import out
-    from shoal.plots.drop_plot import draw_drop
+    from shoal.reports.plots.drop_plot import draw_drop
     from shoal.simulation.drop import drop_test
     from shoal.vehicles.description import load_vehicle
 

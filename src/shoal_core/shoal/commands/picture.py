@@ -19,11 +19,11 @@ def exchange_command(
     out: Path = typer.Option(Path("exchange.png"), "--out", "-o"),
 ) -> None:
     """Vehicles on a circle, each bound for the opposite point."""
+    from shoal.campaigns.job import Job
     from shoal.console import out as console
-    from shoal.experiments.condition import Condition
-    from shoal.experiments.job import Job
-    from shoal.plots.fleet_pictures import exchange_picture
-    from shoal.simulation.exchange import simulate_exchange
+    from shoal.reports.plots.fleet_pictures import exchange_picture
+    from shoal.simulation.conditions import Condition
+    from shoal.tasks.exchange import simulate_exchange
 
     settings = {"name": "exchange", "start": {"radius_m": 0}, "link": {"delay_s": delay_s, "loss": loss}}
     job = Job("circle", str(count), Condition.model_validate(settings), seed, duration_s=duration_s)
@@ -41,8 +41,8 @@ def ring_command(
 ) -> None:
     """A ring along a path, with its sight lines."""
     from shoal.console import out as console
-    from shoal.plots.fleet_pictures import ring_picture
-    from shoal.simulation.run import RunSpec, simulate
+    from shoal.reports.plots.fleet_pictures import ring_picture
+    from shoal.simulation.simulator import RunSpec, simulate
 
     record = simulate(RunSpec(path, fleet, condition, seed, duration_s=duration_s))
     console().print(f"written: {ring_picture(record, out)}", highlight=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from shoal.experiments.record import RunRecord
-    from shoal.simulation.run import RunSpec
+    from shoal.recordings.recording import RunRecord
+    from shoal.simulation.simulator import RunSpec
 
 
 def simulate(
@@ -27,11 +27,11 @@ def simulate(
     from dataclasses import replace
 
     from shoal.console import out as console
-    from shoal.experiments.condition import load_condition
-    from shoal.experiments.metrics import summarise
-    from shoal.experiments.outputs import refuse_foreign, write_run
-    from shoal.experiments.verdict import verdict_table
-    from shoal.simulation.run import RunSpec
+    from shoal.evaluation.metrics import summarise
+    from shoal.evaluation.run_directory import refuse_foreign, write_run
+    from shoal.reports.verdict import verdict_table
+    from shoal.simulation.conditions import load_condition
+    from shoal.simulation.simulator import RunSpec
 
     if out is not None:
         refuse_foreign(out)
@@ -54,7 +54,7 @@ def _with_progress(spec: RunSpec) -> RunRecord:
     from rich.console import Console
     from rich.progress import Progress
 
-    from shoal.experiments.job import simulate_spec
+    from shoal.campaigns.job import simulate_spec
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("simulating", total=1.0)

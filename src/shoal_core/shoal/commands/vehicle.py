@@ -21,7 +21,7 @@ def list_vehicles() -> None:
     """All vehicle types and their parameter sets."""
     from rich.table import Table
 
-    from shoal.config import find_config, list_configs, load_yaml
+    from shoal.config.files import find_config, list_configs, load_yaml
     from shoal.console import out
     from shoal.vehicles.description import build_vehicle
     from shoal.vehicles.functions import VehicleModel
@@ -45,7 +45,7 @@ def show_vehicle(
     picture: Path = typer.Option(None, "--picture", "-p", help="Write a picture with the thrusters (PNG, SVG, PDF)."),
 ) -> None:
     """Numbers with units and sources, the thrust matrix, top speeds in all axes."""
-    from shoal.config import find_config, load_yaml
+    from shoal.config.files import find_config, load_yaml
     from shoal.console import out
     from shoal.vehicles.description import load_vehicle
     from shoal.vehicles.functions import VehicleModel
@@ -60,7 +60,7 @@ def show_vehicle(
     for table in (_numbers(file.sets[vehicle.parameter_set]), _thrusters(file, model), _speeds(model)):
         console.print(table)
     if picture is not None:
-        from shoal.plots.vehicle_picture import draw_vehicle
+        from shoal.reports.plots.vehicle_picture import draw_vehicle
 
         console.print(f"picture: {draw_vehicle(vehicle, picture)}")
 

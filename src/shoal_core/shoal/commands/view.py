@@ -18,7 +18,7 @@ def view(
     from rich.progress import Progress
 
     from shoal.console import out
-    from shoal.experiments.view import has_display, load_run, save_animation, save_still, show_animation
+    from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
     if save is None and has_display():

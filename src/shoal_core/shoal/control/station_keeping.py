@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.control.rotations import from_yaw, matrix, multiply, yaw_of
+from shoal.frames import from_yaw, matrix, multiply, yaw_of
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.codegen import Buffered, compiled
-from shoal.estimation.scatter import Scatter
-from shoal.fleet.odometry import Odometry
+from shoal.estimation.position_noise import PositionNoiseMonitor
+from shoal.messages.odometry import Odometry
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
 from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
@@ -129,7 +129,7 @@ class StateEstimator:
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
         self._correct.inputs[1][:] = self._measurement
-        self._scatter = Scatter(s.scatter_factor * s.position_m)
+        self._scatter = PositionNoiseMonitor(s.scatter_factor * s.position_m)
         self._correct.inputs[4][:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         self._predict.inputs[1][:] = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3

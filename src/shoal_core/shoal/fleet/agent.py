@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.codegen import Buffered, compiled
-from shoal.control.backends import choose_backend
-from shoal.control.nmpc import Goal, Nmpc, Others, Solution
-from shoal.control.rotations import matrix, yaw_of
+from shoal.control.nmpc.backends import choose_backend
+from shoal.control.nmpc.nmpc import Goal, Nmpc, Others, Solution
 from shoal.control.settings import ControllerSettings
 from shoal.control.station_keeping import StationKeeping
+from shoal.estimation.actuator_state import ActuatorState
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
-from shoal.estimation.thrust_history import ThrustHistory
+from shoal.estimation.mass_adaptation import MassAdaptation
 from shoal.fleet import neighbours as others_of
 from shoal.fleet.gate import Gate, GateSettings, refuse
-from shoal.fleet.health import Health, Mode
+from shoal.fleet.monitor import UNSURE, WEIGHED, HealthMonitor, MonitorSettings
 from shoal.fleet.neighbours import Neighbours, NeighbourSettings
-from shoal.fleet.odometry import Odometry
-from shoal.fleet.plan import Plan
-from shoal.fleet.steering import SideRule, detour, headings
-from shoal.fleet.watch import UNSURE, WEIGHED, Watch, WatchSettings
-from shoal.fleet.weighing import Weighing
-from shoal.guidance.preview import Preview
+from shoal.frames import matrix, yaw_of
+from shoal.guidance.give_way import GiveWayRule, give_way_goal, headings
+from shoal.messages.health import Health, Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
 from shoal.vehicles.parameters import mass_matrix
@@ -44,9 +44,9 @@ class AgentSettings(BaseModel):
     controller: ControllerSettings = ControllerSettings()
     estimator: EstimatorSettings = EstimatorSettings()
     neighbours: NeighbourSettings = NeighbourSettings()
-    side_rule: SideRule = SideRule()
+    give_way: GiveWayRule = GiveWayRule()
     gate: GateSettings = GateSettings()
-    watch: WatchSettings = WatchSettings()
+    watch: MonitorSettings = MonitorSettings()
     places: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
     period_s: float = Field(default=0.1, gt=0, le=1.0)
     actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
@@ -89,10 +89,10 @@ class Agent:
         described_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters]))
         self._lag_s = described_s if settings.thruster_lag_s is None else settings.thruster_lag_s
         self._lead_by = _lead(settings, self._lag_s)
-        self._history = ThrustHistory(len(vehicle.thrusters), self._lag_s)
+        self._history = ActuatorState(len(vehicle.thrusters), self._lag_s)
         self._force_N = np.zeros(len(vehicle.thrusters))
-        self._gate, self._watch = Gate(settings.gate), Watch(settings.watch)
-        self._weighing = Weighing(settings.watch.weigh_N)
+        self._gate, self._watch = Gate(settings.gate), HealthMonitor(settings.watch)
+        self._weighing = MassAdaptation(settings.watch.weigh_N)
         self._kept_yaw_rad: float | None = None  # while the position is unsure
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
         self._last_t_s = -np.inf
@@ -199,7 +199,7 @@ class Agent:
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
         self._stamp_s, self._solution, self._kept_yaw_rad = None, None, None
-        self._history = ThrustHistory(len(self.vehicle.thrusters), self._lag_s)
+        self._history = ActuatorState(len(self.vehicle.thrusters), self._lag_s)
         self._gate = Gate(self.settings.gate)
         self.controller.cold = True
 
@@ -261,7 +261,7 @@ class Agent:
         own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
         seen = chosen.first(sum(name in self.must_see for name in chosen.names))
         yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
-        target = detour(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.side_rule)
+        target = give_way_goal(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.give_way)
         return Goal(target, wanted.velocities_mps, yaw), others
 
     def _stay(self, ahead: Array) -> tuple[Goal, Others]:
@@ -331,7 +331,7 @@ class Agent:
             committed=clear,
             warnings=(WEIGHED,) * self._weighing.done
             + (UNSURE,) * self._unsure
-            + self._watch.look(t_s, self.estimator.wrench, ages_s, slack_hard),
+            + self._watch.check(t_s, self.estimator.wrench, ages_s, slack_hard),
         )
         if not clear:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)

@@ -6,8 +6,8 @@ import math
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.fleet.health import Mode
-from shoal.fleet.odometry import Odometry
+from shoal.messages.health import Mode
+from shoal.messages.odometry import Odometry
 
 
 class GateSettings(BaseModel):

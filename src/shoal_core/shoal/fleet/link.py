@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from shoal.fleet.plan import Plan
+from shoal.messages.plan import Plan
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal import piecewise
-from shoal.control.nmpc import Others
+from shoal.control.nmpc.nmpc import Others
 from shoal.control.settings import Limits
-from shoal.fleet.plan import Plan
-from shoal.guidance.preview import Preview
+from shoal.messages import trajectory
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 FRESH_S = 0.3
@@ -52,7 +52,7 @@ def forecast(
     names = tuple(p.vehicle for p in plans)
     if not plans:
         return Neighbours(names, np.zeros(0), np.zeros((0, len(times_s), 3)), np.zeros(0))
-    positions = piecewise.read(np.array([p.pick(times_s) for p in plans]), times_s)
+    positions = trajectory.read(np.array([p.pick(times_s) for p in plans]), times_s)
     last_s = times_s[-1] - FRESH_S  # up to there a plan's last velocity is good enough
     stale = [i for i, p in enumerate(plans) if p.times_s[-1] < last_s]
     if stale:
@@ -77,7 +77,7 @@ def _beyond(
     if homing := [i for i, p in enumerate(plans) if p.vehicle in places]:
         asked = np.array([[e, *times_s] for e in ends_s[homing]])
         picked = np.array([places[plans[i].vehicle].pick(t) for i, t in zip(homing, asked, strict=True)])
-        there = piecewise.read(picked, asked)
+        there = trajectory.read(picked, asked)
         then[homing] = there[:, 1:] + left[homing] * (ends_m[homing, None] - there[:, :1])
     return np.where(beyond[:, :, None] > 0, then, along)
 

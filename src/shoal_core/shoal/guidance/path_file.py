@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from shoal.config import find_config, list_configs, load_yaml
+from shoal.config.files import find_config, list_configs, load_yaml
 from shoal.errors import ShoalError
 from shoal.guidance.paths import STANDARD_PATHS, Path, standard_path
 from shoal.guidance.splines import SAME_POINT_M, MotionLimits, SplineKind, spline_path

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ShoalError
-from shoal.guidance.preview import Preview
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 Triple = tuple[Array, Array, Array]  # a value and its first and second derivative

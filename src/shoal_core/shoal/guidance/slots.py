@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
-from shoal.guidance.preview import Preview
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 Schedule = tuple[tuple[float, float], ...]  # (t_s, radius_m), straight between, constant outside
@@ -17,7 +17,7 @@ Radius = float | Schedule | Callable[[float], float]
 
 
 @dataclass(frozen=True)
-class Swing:
+class FormationMotion:
     """How the formation turns and breathes along a preview: the same for all of its vehicles."""
 
     yaw_rad: Array  # (K,)
@@ -36,7 +36,7 @@ class Slots:
     yaw_rad: float  # of the formation while the common point's preview has no heading
     order: tuple[str, ...]  # names around the middle, or along the line: what a topology should follow
 
-    def place(self, vehicle: str, preview: Preview, swing: Swing | None = None) -> Preview:
+    def place(self, vehicle: str, preview: Preview, swing: FormationMotion | None = None) -> Preview:
         """The vehicle's own setpoint, given the common point's; that one's heading is the formation's yaw.
 
         Whoever asks for many vehicles hands in `swing(preview)`, which is most of the work.
@@ -54,9 +54,9 @@ class Slots:
         headings = None if self.headings_rad is None else s.yaw_rad + self.headings_rad[vehicle]
         return Preview(preview.times_s, preview.positions_m + arm, velocity, headings)
 
-    def swing(self, preview: Preview) -> Swing:
+    def swing(self, preview: Preview) -> FormationMotion:
         """For `place`."""
-        return Swing(*self._yaw(preview), *radius_at(self.radius_m, preview.times_s))
+        return FormationMotion(*self._yaw(preview), *radius_at(self.radius_m, preview.times_s))
 
     def _yaw(self, preview: Preview) -> tuple[Array, Array]:
         """Yaw and its rate (K,); the rate by differences, so a preview of one point cannot tell it and gets 0."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ShoalError
-from shoal.guidance.preview import Preview
 from shoal.guidance.replan import Motion
 from shoal.guidance.splines import MotionLimits
+from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.experiments.condition import Environment, Sensors
-from shoal.experiments.condition import Plant as PlantSettings
-from shoal.experiments.currents import ConstantCurrent, WavesCurrent
-from shoal.simulation.environment import Field, build_current
+from shoal.fleet.file import Fleet
+from shoal.simulation.conditions import Environment, Sensors
+from shoal.simulation.conditions import Plant as PlantSettings
+from shoal.simulation.currents import ConstantCurrent, WavesCurrent
 from shoal.simulation.open_loop import Track, open_loop
 from shoal.simulation.perturbation import perturbed
 from shoal.simulation.sensors import OdometrySensor
+from shoal.simulation.water import Field, build_current
 from shoal.vehicles.allocation import allocate
 from shoal.vehicles.description import load_vehicle
-from shoal.vehicles.fleet_file import Fleet
 from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]

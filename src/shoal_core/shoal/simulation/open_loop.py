@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.simulation.environment import Field, still_water
 from shoal.simulation.plant import Plant, PlantVehicle
+from shoal.simulation.water import Field, still_water
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]

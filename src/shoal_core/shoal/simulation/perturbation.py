@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.experiments.condition import ControllerModel
-from shoal.experiments.condition import Plant as PlantSettings
+from shoal.simulation.conditions import ControllerModel
+from shoal.simulation.conditions import Plant as PlantSettings
 from shoal.simulation.plant import PlantVehicle
 from shoal.vehicles.description import Heave, Vehicle
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import Buffered
-from shoal.simulation.environment import Field, still_water
+from shoal.simulation.water import Field, still_water
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import plant_step_function
 from shoal.vehicles.parameters import parameter_vector, structure_of

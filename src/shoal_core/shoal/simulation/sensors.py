@@ -8,8 +8,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.experiments.condition import Sensors
-from shoal.fleet.odometry import Odometry
+from shoal.messages.odometry import Odometry
+from shoal.simulation.conditions import Sensors
 
 Array = NDArray[np.float64]
 _EDGE = 1e-9  # seconds; times are sums of steps

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.config import find_config, load_yaml
+from shoal.config.files import find_config, load_yaml
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.vehicles.vehicle_file import HeaveDirection, VehicleFile
 

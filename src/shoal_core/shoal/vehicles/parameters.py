@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.frames import skew
 from shoal.vehicles.description import Heave, Vehicle
 
 Array = NDArray[np.float64]
@@ -60,13 +61,8 @@ def mass_matrix(vehicle: Vehicle, heave: Heave | None = None) -> Array:
 
 def rigid_body_mass(vehicle: Vehicle) -> Array:
     """M_RB about CO."""
-    m, lever = vehicle.mass_kg, cross_matrix(vehicle.cg_m)
+    m, lever = vehicle.mass_kg, skew(vehicle.cg_m)
     return np.block([[m * np.eye(3), -m * lever], [m * lever, vehicle.inertia_kgm2]])
-
-
-def cross_matrix(a: Array) -> Array:
-    """S(a) with S(a) b = a × b."""
-    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]], dtype=float)
 
 
 def structure_of(vehicle: Vehicle) -> Structure:

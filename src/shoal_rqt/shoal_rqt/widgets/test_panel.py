@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.config import list_configs
+from shoal.config.files import list_configs
 from shoal.guidance.paths import STANDARD_PATHS
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets

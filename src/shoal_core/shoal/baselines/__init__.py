@@ -1,0 +1,1 @@
+"""Controllers of published systems, for comparison only."""

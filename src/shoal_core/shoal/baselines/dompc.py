@@ -1,0 +1,185 @@
+"""The thesis's controller as it was, for comparison only: do-mpc in DAE form, IPOPT/MUMPS, 25 iterations at most.
+
+Spec section 3: weights 35/35/60 and 12, soft constraints at 2 m and 30° with penalty 70, hard ones at 10 % of the
+distance and 60°; neighbours and setpoint constant over the horizon; no plan is shared, no shift of the guess, no
+fallback: what the solver leaves after its last iteration is sent to the thrusters. All vehicles are sent to the same
+point; `dompc-formation` gives each its own place instead, which is the like-for-like comparison with our controller.
+
+One thing is not copied: do-mpc asks for references by the count of its calls, which falls behind the clock when a
+loop is slow. Here they are those of now.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.control.nmpc.formulation import error_quaternion
+from shoal.fleet.agent import Command
+from shoal.frames import from_yaw, rotate, yaw_of
+from shoal.messages.health import Health, Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.dynamics import (
+    Dynamics,
+    coriolis_of_matrix,
+    coriolis_without_linear_velocity,
+    quaternion_rate,
+    rotation,
+)
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # that do-mpc's optional parts are not installed
+    import do_mpc
+
+if TYPE_CHECKING:
+    from shoal.simulation.scenario import Scenario
+
+Array = NDArray[np.float64]
+HORIZON, STEP_S, MAX_ITERATIONS = 20, 0.1, 25
+POSITION, ATTITUDE, THRUST_CHANGE, THRUST = (35.0, 35.0, 60.0), 12.0, 0.1, 0.01
+SOFT_M, HARD_M, SOFT_DEG, HARD_DEG, PENALTY = 2.0, 0.2, 30.0, 60.0, 70.0
+
+
+def make_baseline(scenario: Scenario, index: int, must_see: frozenset[str]) -> DompcBaseline:
+    """The baseline for one vehicle of a run; `dompc` sends all to one point, `dompc-formation` each to its own."""
+    names = scenario.fleet.names
+    others = [name for name in names if name != names[index]]
+    point = None if scenario.spec.controller == "dompc-formation" else scenario.common
+    return DompcBaseline(names[index], scenario.models[index], others, must_see, point)
+
+
+class DompcBaseline:
+    """Same `step` as the Agent."""
+
+    def __init__(
+        self,
+        name: str,
+        vehicle: Vehicle,
+        others: Sequence[str],
+        must_see: frozenset[str],
+        point: Preview | None = None,
+    ) -> None:
+        self.name, self._others, self._must_see, self._point = name, list(others), must_see, point
+        started = time.perf_counter()
+        self._mpc = _build(vehicle, [other in must_see for other in others])
+        self._values = self._mpc.get_tvp_template()
+        self._mpc.set_tvp_fun(lambda _: self._values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # do-mpc's own, about numpy on CasADi values
+            self._mpc.setup()
+        self.build_s = time.perf_counter() - started
+        self._positions = {other: np.full(3, 1e3) for other in others}  # far away until heard of
+        self._thrusters = len(vehicle.thrusters)
+        self._started = False
+        self._sequence = 0
+
+    def step(
+        self,
+        t_s: float,
+        odometry: Odometry | None,
+        neighbour_plans: Mapping[str, Plan],
+        reference: Preview,
+        places: Mapping[str, Preview] | None = None,
+    ) -> Command:
+        """One control period."""
+        self._sequence += 1
+        if odometry is None:
+            nowhere = Plan(self.name, self._sequence, t_s, np.array([t_s]), np.zeros((1, 3)), np.zeros((1, 3)), False)
+            return Command(np.zeros(self._thrusters), nowhere, Health(Mode.ZERO_THRUST, "no odometry"))
+        x = odometry.state
+        for other, plan in neighbour_plans.items():
+            if other in self._positions:
+                self._positions[other] = plan.positions_m[0]  # where it was when it last spoke
+        setpoint = (self._point or reference).at(np.array([t_s])).positions_m[0]
+        self._values["_tvp", :, "setpoint"] = setpoint
+        self._values["_tvp", :, "attitude"] = self._attitude(x, setpoint)
+        for i, other in enumerate(self._others):
+            self._values["_tvp", :, f"other{i}"] = self._positions[other]
+        if not self._started:
+            self._mpc.x0 = x
+            self._mpc.set_initial_guess()
+            self._started = True
+        thrust = self._mpc.make_step(x[:, None]).ravel()
+        stats = self._mpc.solver_stats
+        reason = "" if stats["success"] else f"solver: {stats['return_status']}"
+        mode = Mode.NMPC
+        if not np.isfinite(thrust).all():
+            mode, thrust = Mode.ZERO_THRUST, np.zeros(self._thrusters)
+        velocity = rotate(x[None, 3:7], x[None, 7:10])
+        plan = Plan(self.name, self._sequence, t_s, np.array([t_s]), x[None, 0:3].copy(), velocity)
+        ages = {other: t_s - p.stamp_s for other, p in neighbour_plans.items()}
+        health = Health(mode, reason, iterations=int(stats["iter_count"]), neighbour_age_s=ages)
+        return Command(thrust, plan, health)
+
+    def _attitude(self, x: Array, setpoint: Array) -> Array:
+        """Level, facing the vehicles to be seen, or the setpoint when there are none."""
+        seen = [self._positions[other] for other in self._others if other in self._must_see]
+        towards = (np.mean(seen, axis=0) if seen else setpoint) - x[0:3]
+        near = np.hypot(towards[0], towards[1]) < 0.2  # no direction from a point one stands on
+        yaw = yaw_of(x[3:7]) if near else np.arctan2(towards[1], towards[0])
+        return from_yaw(np.array([yaw]))[0]
+
+
+def _build(vehicle: Vehicle, seen: Sequence[bool]) -> Any:
+    """The do-mpc controller, ready but for its time-varying parameters."""
+    model, x, others = _model(vehicle, len(seen))
+    q = x["quaternion"]
+    delta = x["position"] - model.tvp["setpoint"]
+    error = error_quaternion(model.tvp["attitude"], q)
+    cost = ca.dot(ca.DM(POSITION), delta**2) + ATTITUDE * ((error[0] ** 2 - 1) ** 2 + ca.sumsqr(error[1:4]))
+    mpc = do_mpc.controller.MPC(model)
+    mpc.settings.n_horizon, mpc.settings.t_step, mpc.settings.n_robust = HORIZON, STEP_S, 2
+    mpc.settings.store_full_solution = False
+    mpc.settings.supress_ipopt_output()
+    mpc.settings.nlpsol_opts |= {"ipopt.max_iter": MAX_ITERATIONS, "ipopt.linear_solver": "mumps"}
+    mpc.set_objective(mterm=cost, lterm=cost + THRUST * ca.sumsqr(model.u["thrust"]))
+    mpc.set_rterm(thrust=THRUST_CHANGE)
+    mpc.bounds["lower", "_u", "thrust"] = vehicle.thrust_min_N
+    mpc.bounds["upper", "_u", "thrust"] = vehicle.thrust_max_N
+    bow = rotation(q)[:, 0]
+    soft = {"soft_constraint": True, "penalty_term_cons": PENALTY}
+    for i, other in enumerate(others):
+        away = other - x["position"]
+        square = ca.sumsqr(away)
+        mpc.set_nl_cons(f"distance_soft{i}", SOFT_M**2 - square, ub=0, **soft)
+        mpc.set_nl_cons(f"distance_hard{i}", HARD_M**2 - square, ub=0)
+        if seen[i]:
+            ahead, length = ca.dot(bow, away), ca.sqrt(square + 1e-9)
+            mpc.set_nl_cons(f"sight_soft{i}", np.cos(np.deg2rad(SOFT_DEG)) * length - ahead, ub=0, **soft)
+            mpc.set_nl_cons(f"sight_hard{i}", np.cos(np.deg2rad(HARD_DEG)) * length - ahead, ub=0)
+    return mpc
+
+
+def _model(vehicle: Vehicle, others: int) -> tuple[Any, dict[str, Any], list[Any]]:
+    """M ν̇ + C(ν)ν + D(ν)ν + g(q) − B u = 0 as algebraic equations; the accelerations are algebraic states."""
+    model = do_mpc.model.Model("continuous", "SX")
+    sizes = {"position": 3, "quaternion": 4, "velocity": 3, "rate": 3}
+    x = {name: model.set_variable("_x", name, shape=(size, 1)) for name, size in sizes.items()}
+    thrust = model.set_variable("_u", "thrust", shape=(len(vehicle.thrusters), 1))
+    acceleration = model.set_variable("_z", "acceleration", shape=(6, 1))
+    model.set_variable("_tvp", "setpoint", shape=(3, 1))
+    model.set_variable("_tvp", "attitude", shape=(4, 1))
+    positions = [model.set_variable("_tvp", f"other{i}", shape=(3, 1)) for i in range(others)]
+    structure = structure_of(vehicle)
+    dynamics = Dynamics(structure)
+    p = structure.split(ca.SX(parameter_vector(vehicle, structure)))
+    r, nu = rotation(x["quaternion"]), ca.vertcat(x["velocity"], x["rate"])
+    coriolis = coriolis_without_linear_velocity(p, nu) @ nu + coriolis_of_matrix(dynamics.added_mass(p), nu) @ nu
+    load = coriolis + dynamics.damping(p, nu) + dynamics.restoring(p, r) - dynamics.wrench(p, thrust)
+    model.set_rhs("position", r @ x["velocity"])
+    model.set_rhs("quaternion", quaternion_rate(x["quaternion"], x["rate"]))
+    model.set_rhs("velocity", acceleration[0:3])
+    model.set_rhs("rate", acceleration[3:6])
+    model.set_alg("motion", ca.DM(mass_matrix(vehicle)) @ acceleration + load)
+    model.setup()
+    return model, x, positions

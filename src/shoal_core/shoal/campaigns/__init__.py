@@ -1,0 +1,1 @@
+"""Many runs: files, jobs, workers, the store."""

@@ -1,0 +1,1 @@
+"""Finding, reading, checking and writing files."""

@@ -1,0 +1,86 @@
+"""All stages of a problem linearised in one call: machine code where there is a compiler, CasADi's VM otherwise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codegen import Buffered, compiled
+from shoal.control.nmpc.formulation import NX, Formulation
+from shoal.control.nmpc.problem import Problem
+
+Array = NDArray[np.float64]
+NV = 3  # the first three states are positions, on which no force depends
+
+
+def variational_step(formulation: Formulation) -> ca.Function:
+    """(x, u, dt, globals) → (next x, A, B): RK4 and its sensitivities from the ODE's Jacobians alone.
+
+    Differentiating the RK4 step symbolically gives 34 000 instructions a stage instead of 4 × 2 000: too slow for a VM.
+    """
+    ode = formulation.ode_jacobians()
+    nu = formulation.nu
+    x, u, dt = ca.MX.sym("x", NX), ca.MX.sym("u", nu), ca.MX.sym("dt")
+    g = ca.MX.sym("g", sum(formulation.global_sizes.values()))
+    start = np.eye(NX)[:, NV:]
+    wide = ca.MX.zeros(NX, NX - NV)
+    f, k = ca.MX.zeros(NX), ca.MX.zeros(NX, NX - NV + nu)
+    f_sum, k_sum = f, k
+    for ahead, share in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+        s = ahead * dt * k + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
+        f, f_x, f_u = ode(x + ahead * dt * f, u, g)
+        k = f_x[:, NV:] @ s[NV:, :] + ca.horzcat(wide, f_u)
+        f_sum, k_sum = f_sum + share * f, k_sum + share * k
+    total = dt / 6 * k_sum + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
+    a = ca.horzcat(ca.DM(np.eye(NX)[:, :NV]), total[:, : NX - NV])
+    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, NX - NV :]]
+    return ca.Function("variational_step", [x, u, dt, g], outputs)
+
+
+@lru_cache(maxsize=16)
+def stages_function(formulation: Formulation, count: int, use_compiler: bool) -> ca.Function:
+    """(x, u, dt, stages, globals) → outputs of variational_step, cost and terminal, for all stages."""
+    sizes = formulation.stage_sizes, formulation.global_sizes
+    x, u = ca.MX.sym("x", NX, count + 1), ca.MX.sym("u", formulation.nu, count)
+    dt = ca.MX.sym("dt", 1, count)
+    s, g = ca.MX.sym("s", sum(sizes[0].values()), count + 1), ca.MX.sym("g", sum(sizes[1].values()))
+    step = variational_step(formulation).map(count)
+    moved = step(x[:, :-1], u, dt, ca.repmat(g, 1, count))
+    cost = formulation.cost().map(count + 1)(x, s, ca.repmat(g, 1, count + 1))
+    last = formulation.terminal()(x[:, -1], s[:, -1], g)
+    function = ca.Function(f"stages_{count}", [x, u, dt, s, g], [*moved, *cost, *last])
+    return compiled(function) if use_compiler else function
+
+
+class Stages:
+    """The linearised problem as arrays (count, rows, columns), refreshed by `update`."""
+
+    def __init__(self, problem: Problem, use_compiler: bool = True) -> None:
+        formulation, n = problem.formulation, len(problem.steps_s)
+        nu, rows = formulation.nu, 2 * formulation.neighbours
+        self._problem = problem
+        self._call = Buffered(stages_function(formulation, n, use_compiler))
+        self._call.inputs[2][:] = problem.steps_s
+        out = self._call.outputs
+        self.x_next = out[0].reshape(n, NX)
+        self.a_columns = out[1].reshape(n, NX, NX)  # [k, column, row]
+        self.b_columns = out[2].reshape(n, nu, NX)  # [k, column, row]
+        self.hessian = out[3].reshape(n + 1, NX, NX)
+        self.gradient = out[4].reshape(n + 1, NX)
+        self.row_value = out[5].reshape(n + 1, rows)
+        self.row_gradient = out[6].reshape(n + 1, rows, 7)  # by position and quaternion
+        self.row_gap = out[7].reshape(n + 1, rows)
+        self.cost = out[8]  # (n+1,)
+        self.terminal_hessian = out[9].reshape(NX, NX)
+        self.terminal_gradient = out[10]
+        self.terminal_cost = out[11]
+
+    def update(self) -> None:
+        """Linearise at the problem's guess."""
+        p, inputs = self._problem, self._call.inputs
+        inputs[0][:], inputs[1][:] = p.x.ravel(), p.u.ravel()
+        inputs[3][:], inputs[4][:] = p.stages.ravel(), p.globals
+        self._call.call()

@@ -1,0 +1,235 @@
+"""One vehicle's nonlinear model predictive controller: fills the problem, iterates, hands out plan and thrust."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.control.nmpc.formulation import Formulation
+from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
+from shoal.control.nmpc.terminal import terminal_weight
+from shoal.control.settings import ControllerSettings
+from shoal.frames import from_yaw, turn_towards
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.functions import VehicleModel
+from shoal.vehicles.parameters import parameter_vector, structure_of
+
+Array = NDArray[np.float64]
+COLD_ITERATIONS = 8
+ITERATIONS, SLACK_SOFT, SLACK_HARD, COST = map(REPORT.index, ("iterations", "slack_soft", "slack_hard", "cost"))
+FAILED = 2  # statuses from here on
+FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: beyond, RK4 steps of 0.1 s turn unstable
+
+
+class Backend(Protocol):
+    """A way to improve the guess held by a Problem."""
+
+    name: str
+
+    def iterate(self, max_iterations: int, tolerance: float) -> int:
+        """Improve x and u in place; 0 solved, 1 usable, ≥ 2 failed and guess unchanged."""
+        ...
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the vehicle should be over the horizon, sampled on the problem's grid."""
+
+    positions_m: Array  # (N+1,3) NED
+    velocities_mps: Array  # (N+1,3) NED
+    headings_rad: Array  # (N+1,)
+
+
+@dataclass(frozen=True)
+class Others:
+    """Neighbours over the horizon; K of them, unused places parked far away."""
+
+    positions_m: Array  # (K,N+1,3) NED
+    soft_m: Array  # (K,N+1) distances to keep
+    hard_m: Array  # (K,N+1)
+    seen: Array  # (K,) 1: must be seen
+
+    @staticmethod
+    def none(places: int, points: int) -> Others:
+        """Nobody around."""
+        far = np.full((places, points, 3), FAR_M)
+        return Others(far, np.ones((places, points)), np.ones((places, points)), np.zeros(places))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What came out."""
+
+    thrust_N: Array  # (nu,) for now
+    states: Array  # (N+1,13)
+    thrusts_N: Array  # (N,nu)
+    status: int  # 0 solved, 1 usable, ≥ 2 failed
+    iterations: int
+    slack_soft: float
+    slack_hard: float
+    cost: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may be sent to the thrusters."""
+        return self.status < FAILED
+
+
+class Nmpc:
+    """Real-time iteration: one linearisation and one QP a step, warm-started by the shifted last solution."""
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        settings: ControllerSettings,
+        places: int,
+        backend: Callable[[Problem], Backend],
+    ) -> None:
+        self.problem = Problem(Formulation(structure_of(vehicle), places), settings.steps_s)
+        self.places = places
+        self.settings = settings
+        self.adopt(vehicle)
+        self.backend = backend(self.problem)
+        self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
+        self._shifts: dict[float, tuple[Array, Array]] = {}
+
+    def adopt(self, vehicle: Vehicle) -> None:
+        """Another description of the same structure."""
+        self.vehicle = vehicle
+        self._trim = VehicleModel(vehicle).trim()
+        self.problem.block("theta")[:] = parameter_vector(vehicle, self.problem.formulation.structure)
+        self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self.problem.limits[2] = self._trim
+        self.apply(self.settings)
+        self.cold = True
+
+    def apply(self, settings: ControllerSettings) -> None:
+        """Take over weights, limits and penalties; the grid alone is fixed at construction."""
+        p, w, pen, lim = self.problem, settings.weights, settings.penalties, settings.limits
+        if len(settings.steps_s) != len(p.steps_s) or not np.allclose(settings.steps_s, p.steps_s):
+            raise ValueError("the horizon's grid cannot change while running, expected the one it was built with")
+        self.settings = settings
+        on_ring = settings.ring.form != "off"
+        p.block("position")[:] = 2 * np.array([0.0 if on_ring else w.position_xy] * 2 + [w.position_z])
+        p.block("ring_root")[:] = 2 * settings.ring.weight * (settings.ring.form == "root")
+        p.block("ring_quartic")[:] = 2 * settings.ring.weight * (settings.ring.form == "quartic")
+        p.block("ring_radius")[:] = settings.ring.radius_m
+        p.block("attitude")[:], p.block("attitude_quartic")[:] = 2 * w.attitude, 2 * w.attitude_quartic
+        p.block("velocity")[:], p.block("rate")[:] = 2 * w.velocity, 2 * w.rate
+        p.block("cos_soft")[:] = np.cos(np.deg2rad(lim.sight_soft_deg))
+        p.block("cos_hard")[:] = np.cos(np.deg2rad(lim.sight_hard_deg))
+        terminal = terminal_weight(self.vehicle, w)
+        if on_ring:  # the terminal cost knows places, not rings
+            terminal[:2, :], terminal[:, :2] = 0.0, 0.0
+        p.block("terminal")[:] = terminal.ravel()
+        p.weights[:] = 2 * np.array([w.thrust, w.proximal, w.thrust_rate])
+        p.limits[4] = lim.thrust_step_N
+        p.penalties[:, 0] = [pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]
+        p.penalties[:, 1] = pen.quadratic
+        self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
+        self._turn_rad = np.deg2rad(settings.approach.turn_deg + settings.approach.turn_rate_dps * self.times_s)
+
+    @property
+    def times_s(self) -> Array:
+        """The grid (N+1,), from the moment the thrust acts."""
+        return self.problem.times_s
+
+    def solve(
+        self, x0: Array, previous_N: Array, goal: Goal, others: Others, wrench: Array, current: Array, elapsed_s: float
+    ) -> Solution:
+        """One step; `elapsed_s` since the last one says how far the guess is shifted."""
+        p = self.problem
+        self._wrench[:], self._current[:] = wrench, current
+        p.limits[3] = previous_N
+        self._fill_goal(x0, goal)
+        self._fill_others(others)
+        status = FAILED
+        if not self.cold:
+            self._guess_shifted(x0, elapsed_s)
+            status = self._iterate(1)
+        if status >= FAILED:  # no guess, or one that led nowhere
+            self._guess_cold(x0)
+            status = self._iterate(1 if getattr(self.backend, "converges", False) else COLD_ITERATIONS)
+        report = p.report.tolist()
+        if not math.isfinite(p.x.sum() + p.u.sum()):  # one number that is none spoils the sum
+            status = FAILED + 1
+        self.cold = status >= FAILED  # a failed guess is not worth keeping
+        return Solution(
+            thrust_N=p.u[0].copy(),
+            states=p.x.copy(),
+            thrusts_N=p.u.copy(),
+            status=status,
+            iterations=int(report[ITERATIONS]) if math.isfinite(report[ITERATIONS]) else 0,
+            slack_soft=report[SLACK_SOFT],
+            slack_hard=report[SLACK_HARD],
+            cost=report[COST],
+        )
+
+    def _iterate(self, count: int) -> int:
+        status = FAILED
+        for _ in range(count):
+            status = self.backend.iterate(self.settings.max_qp_iterations, self.settings.qp_tolerance)
+            if status >= FAILED:
+                break
+        return status
+
+    def _fill_goal(self, x0: Array, goal: Goal) -> None:
+        """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
+        p = self.problem
+        gap = goal.positions_m - x0[0:3]
+        squared = np.einsum("ij,ij->i", gap, gap)
+        far = squared > self._reach_m**2
+        p.position_ref[:], p.velocity_ref[:] = goal.positions_m, goal.velocities_mps
+        if far.any() and self.settings.ring.form == "off":  # a ring's centre is not a place to go to
+            way = gap[far] / np.sqrt(squared[far])[:, None]
+            p.position_ref[far] = x0[0:3] + self._reach_m[far, None] * way
+            p.velocity_ref[far] = self.settings.approach.speed_mps * way
+        p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), self._turn_rad)
+
+    def _fill_others(self, others: Others) -> None:
+        p = self.problem
+        for j in range(self.places):
+            p.others[:, 3 * j : 3 * j + 3] = others.positions_m[j]
+        p.soft_m[:], p.hard_m[:] = others.soft_m.T, others.hard_m.T
+        p.sight[:] = others.seen
+
+    def _guess_cold(self, x0: Array) -> None:
+        """Start from standing where we are; the dynamics gaps are closed by the first iterations."""
+        p = self.problem
+        p.x[:] = x0
+        p.x[:, 7:] *= np.exp(-self.times_s / 0.5)[:, None]
+        p.u[:] = np.clip(self._trim, p.limits[0], p.limits[1])
+
+    def _guess_shifted(self, x0: Array, elapsed_s: float) -> None:
+        p = self.problem
+        if elapsed_s > 0:
+            states, thrusts = self._shift(elapsed_s)
+            p.x[:], p.u[:] = states @ p.x, thrusts @ p.u
+        np.minimum(np.maximum(p.x[:, 7:], -FASTEST), FASTEST, out=p.x[:, 7:])
+        p.x[0] = x0
+        q = p.x[:, 3:7]
+        facing = q @ x0[3:7]
+        if facing.min() < 0:
+            q[facing < 0] *= -1
+        q /= np.sqrt(np.einsum("ij,ij->i", q, q))[:, None]
+
+    def _shift(self, elapsed_s: float) -> tuple[Array, Array]:
+        """Matrices that move states and thrusts on along the grid; beyond the plan's end its last state goes on."""
+        key = round(elapsed_s, 6)
+        if key not in self._shifts:
+            if len(self._shifts) > 64:
+                self._shifts.clear()
+            times = np.minimum(self.times_s + key, self.times_s[-1])
+            row, n = np.arange(len(times)), len(times)
+            index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, n - 2)
+            share = (times - self.times_s[index]) / np.diff(self.times_s)[index]
+            states, thrusts = np.zeros((n, n)), np.zeros((n - 1, n - 1))
+            states[row, index], states[row, index + 1] = 1 - share, share
+            thrusts[row[:-1], index[:-1]] = 1.0
+            self._shifts[key] = (states, thrusts)
+        return self._shifts[key]

@@ -1,0 +1,42 @@
+"""How much a measured position scatters, found without knowing where the vehicle is."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+WINDOW = 41  # measurements
+# The difference of two measurements has √2 of the scatter of one, and half of all |normal| lie below 0.6745 sigma.
+MEDIAN_TO_SIGMA = 1.0 / (0.6745 * np.sqrt(2.0))
+
+
+class PositionNoiseMonitor:
+    """Fed with the steps of the measured position that the motion does not explain.
+
+    Of these the median counts, per axis: a single jump, as of an acoustic fix, is not scatter, and a lasting offset
+    makes one step only.
+    """
+
+    def __init__(self, limit_m: float) -> None:
+        self._limit_m = limit_m
+        self._loud_m = limit_m / MEDIAN_TO_SIGMA
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is known."""
+        self._steps: deque[tuple[float, ...]] = deque(maxlen=WINDOW)
+        self._loud: deque[bool] = deque(maxlen=WINDOW)
+
+    def sigma_m(self, step_m: Array) -> Array | None:
+        """One sigma of a measurement (3,) after one more step (3,), zero where below the limit; None: below on all."""
+        step = tuple(map(abs, step_m.tolist()))
+        self._steps.append(step)
+        self._loud.append(max(step) > self._loud_m)
+        if 2 * sum(self._loud) <= len(self._loud):  # then no axis' median can be loud
+            return None
+        middle = (len(self._steps) - 1) // 2  # the lower one: of two steps, one jump must not decide
+        sigma = MEDIAN_TO_SIGMA * np.array([sorted(axis)[middle] for axis in zip(*self._steps, strict=True)])
+        return np.where(sigma > self._limit_m, sigma, 0.0)

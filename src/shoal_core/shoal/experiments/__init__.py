@@ -1,1 +1,0 @@
-"""Conditions, campaigns, metrics, recordings and reports."""

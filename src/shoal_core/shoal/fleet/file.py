@@ -1,0 +1,118 @@
+"""Fleet files: which vehicles swim, what they are, where they start, and what holds for all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from shoal.config.files import find_config, load_yaml
+from shoal.errors import ShoalError
+from shoal.vehicles.description import Vehicle, load_vehicle
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Member(_Frozen):
+    """One vehicle of the fleet."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    type: str = "bluerov2_heavy"
+    parameter_set: str | None = None
+    start_m: tuple[float, float, float]  # NED
+    heading_deg: float = Field(default=0.0, ge=-360, le=360)
+    thrust_limit_N: float | None = Field(default=None, gt=0)  # per thruster and direction; None: the parameter set's
+
+    def vehicle(self) -> Vehicle:
+        """Its description, loaded."""
+        vehicle = load_vehicle(self.type, self.parameter_set)
+        return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
+
+    def start_state(self) -> NDArray[np.float64]:
+        """The 13-state at rest at the start pose, level."""
+        half = np.deg2rad(self.heading_deg) / 2
+        return np.array([*self.start_m, np.cos(half), 0, 0, np.sin(half), 0, 0, 0, 0, 0, 0])
+
+
+class FormationEntry(_Frozen):
+    """How the fleet stands around its common setpoint."""
+
+    kind: str = Field(default="point", pattern="^(point|ring|line|offsets)$")
+    spacing_m: float = Field(default=2.0, gt=0)
+    radius_m: float | None = Field(default=None, gt=0)
+    offsets_m: dict[str, tuple[float, float, float]] | None = None
+
+
+class SightEntry(_Frozen):
+    """Who must see whom, and the cone's half-angles."""
+
+    topology: str = Field(default="all", pattern="^(all|ring|chain|star|none|given)$")
+    stride: int = Field(default=1, ge=1)
+    pairs: tuple[tuple[str, str], ...] = ()
+    soft_deg: float = Field(default=30.0, gt=0, le=180)
+    hard_deg: float = Field(default=60.0, gt=0, le=180)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SightEntry:
+        if self.soft_deg > self.hard_deg:
+            raise ValueError(f"soft_deg = {self.soft_deg} exceeds hard_deg = {self.hard_deg}, expected soft ≤ hard")
+        return self
+
+
+class DistanceEntry(_Frozen):
+    """How close vehicles may come."""
+
+    soft_m: float = Field(default=2.0, gt=0)
+    hard_m: float = Field(default=0.75, gt=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> DistanceEntry:
+        if self.soft_m < self.hard_m:
+            raise ValueError(f"soft_m = {self.soft_m} is below hard_m = {self.hard_m}, expected soft ≥ hard")
+        return self
+
+
+class Fleet(_Frozen):
+    """A fleet file, validated."""
+
+    version: int = Field(ge=1, le=1)
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    description: str = ""
+    control_period_s: float = Field(default=0.05, gt=0, le=1.0)
+    formation: FormationEntry = FormationEntry()
+    sight: SightEntry = SightEntry()
+    distance: DistanceEntry = DistanceEntry()
+    vehicles: tuple[Member, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_once(self) -> Fleet:
+        names = [v.name for v in self.vehicles]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"vehicle name '{name}' appears {names.count(name)} times, expected each once")
+        for pair in self.sight.pairs:
+            for name in pair:
+                if name not in names:
+                    raise ValueError(f"sight.pairs names '{name}', expected one of {', '.join(names)}")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Vehicle names in file order."""
+        return tuple(v.name for v in self.vehicles)
+
+
+def load_fleet(name_or_path: str | Path) -> Fleet:
+    """A fleet by name or file; vehicle types and sets are checked as well."""
+    path = find_config("fleets", name_or_path)
+    fleet = load_yaml(path, Fleet)
+    for i, member in enumerate(fleet.vehicles):
+        try:
+            member.vehicle()
+        except ShoalError as error:
+            raise ShoalError(f"{path}: vehicles.{i} ({member.name}): {error}") from None
+    return fleet

@@ -1,0 +1,1 @@
+"""What travels between vehicles, guidance, plant and people."""

@@ -1,0 +1,47 @@
+"""What a vehicle tells the others: where it intends to be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.messages import trajectory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A predicted trajectory in NED with absolute times, so that the receiver needs no clock of the sender's."""
+
+    vehicle: str
+    sequence: int
+    stamp_s: float  # when it was made
+    times_s: Array  # (K,) absolute, increasing
+    positions_m: Array  # (K,3) NED
+    velocities_mps: Array  # (K,3) NED
+    committed: bool = True
+
+    @cached_property
+    def sound(self) -> bool:
+        """Whether it can be computed with: finite numbers, times in order. Looked at once, however many hear it."""
+        times = self.times_s
+        if not len(times) or not (times[1:] > times[:-1]).all():
+            return False
+        return math.isfinite(self.positions_m.sum() + self.velocities_mps.sum() + times.sum())
+
+    def at(self, times_s: Array) -> Array:
+        """Positions (M,3) at `times_s`: straight between the points, beyond them the end velocities go on."""
+        return trajectory.read(self.pick(times_s), times_s)
+
+    def pick(self, times_s: Array) -> Array:
+        """The rows that `trajectory.read` needs for these times, so that many plans can be read at once."""
+        return trajectory.pick(self.times_s, self._pieces, times_s)
+
+    @cached_property
+    def _pieces(self) -> Array:
+        return trajectory.prepare(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])

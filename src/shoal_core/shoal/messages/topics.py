@@ -1,0 +1,55 @@
+"""Every topic once: name, type, QoS, who says it and who listens. No ROS import: launch files, docs and tests read it.
+
+`{vehicle}`, `{other}` and `{thruster}` stand for names. Nodes open topics through `shoal_ros.endpoints`, so this table
+is what runs; `docs/ros.md` is held against it by a test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One line of the table."""
+
+    name: str
+    type: str  # package/Name
+    qos: str  # name of a profile in shoal_ros.qos
+    source: str
+    sinks: str
+
+    def of(self, vehicle: str = "", other: str = "", thruster: str = "") -> str:
+        """The topic's name with the blanks filled in."""
+        return self.name.format(vehicle=vehicle, other=other, thruster=thruster)
+
+
+CLOCK = Topic("/clock", "rosgraph_msgs/Clock", "clock", "dynamics", "all")
+ODOMETRY = Topic("/{vehicle}/odometry", "nav_msgs/Odometry", "sensor", "dynamics", "mpc, guidance, display, gui")
+TRUTH = Topic("/{vehicle}/truth", "nav_msgs/Odometry", "sensor", "dynamics", "recorder")
+THRUST = Topic("/model/{vehicle}/joint/{thruster}_joint/cmd_thrust", "std_msgs/Float64", "command", "mpc", "dynamics")
+PLAN = Topic("/{vehicle}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "mpc", "mpc, relay, recorder")
+HEARD = Topic("/{vehicle}/heard/{other}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "relay", "mpc")
+PLAN_PATH = Topic("/{vehicle}/plan_path", "nav_msgs/Path", "display", "mpc", "display, gui")
+REFERENCE = Topic("/fleet/reference", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "guidance", "mpc, gui")
+SETPOINT = Topic("/fleet/setpoint", "geometry_msgs/PoseStamped", "latest", "guidance", "display, gui, recorder")
+FORMATION = Topic("/fleet/formation", "std_msgs/String", "latched", "guidance", "mpc, gui")
+MODE = Topic("/fleet/mode", "std_msgs/String", "latched", "guidance", "gui")
+SET_MODE = Topic("/fleet/set_mode", "std_msgs/String", "reliable", "gui, teleop", "guidance")
+TEST_STATUS = Topic("/fleet/test_status", "std_msgs/String", "reliable", "guidance", "gui")
+GOAL_POSE = Topic("/goal_pose", "geometry_msgs/PoseStamped", "reliable", "RViz", "guidance")
+WAYPOINT = Topic("/fleet/waypoint", "geometry_msgs/PoseStamped", "reliable", "gui", "guidance")
+WAYPOINTS = Topic("/fleet/waypoints", "nav_msgs/Path", "latched", "guidance", "gui")
+SET_WAYPOINTS = Topic("/fleet/set_waypoints", "nav_msgs/Path", "reliable", "gui", "guidance")
+CMD_VEL = Topic("/fleet/cmd_vel", "geometry_msgs/TwistStamped", "latest", "teleop", "guidance")
+JOY = Topic("/joy", "sensor_msgs/Joy", "sensor", "joystick", "teleop")
+STOP = Topic("/fleet/stop", "std_msgs/Bool", "latched", "gui", "mpc, dynamics")
+FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
+DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
+DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")
+OCEAN_CURRENT = Topic("/ocean_current", "geometry_msgs/Vector3", "reliable", "gui", "dynamics")
+COLLISIONS = Topic("/collisions", "std_msgs/String", "events", "dynamics", "gui, recorder")
+TF = Topic("/tf", "tf2_msgs/TFMessage", "tf", "display", "RViz")
+MARKERS = Topic("/markers", "visualization_msgs/MarkerArray", "latest", "display", "RViz, Foxglove")
+
+TOPICS = tuple(value for value in dict(vars()).values() if isinstance(value, Topic))

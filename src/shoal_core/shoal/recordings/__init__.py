@@ -1,0 +1,1 @@
+"""Recordings: MCAP, rosbag2 and Parquet, written and read."""

@@ -1,0 +1,219 @@
+"""What a recording says, topic by topic: found by type, put into core frames, on one clock. No resampling here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rosbags.highlevel import AnyReader, AnyReaderError
+
+from shoal.errors import ShoalError
+from shoal.frames import enu_to_ned, flu_to_frd, quaternion_enu_to_ned, scalar_first
+from shoal.recordings.ros_messages import STORE
+
+Array = NDArray[np.float64]
+
+ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
+TRAJECTORY, DIAGNOSTICS = "trajectory_msgs/msg/MultiDOFJointTrajectory", "diagnostic_msgs/msg/DiagnosticArray"
+FLOAT, STRING, VECTOR = "std_msgs/msg/Float64", "std_msgs/msg/String", "geometry_msgs/msg/Vector3"
+
+THRUST = re.compile(r"^/model/(?P<vehicle>[^/]+)/joint/(?P<thruster>.+)_joint/cmd_thrust$")
+SIGHT = re.compile(r"^/(?P<seer>[^/]+)/fov(?:_deg)?/(?P<seen>[^/]+)$")
+SETPOINT_NAMES = ("/fleet/setpoint", "/fleet/reference")  # among poses, in this order; then any that sounds like one
+SOUNDS_LIKE = re.compile(r"setpoint|reference|/ref$")
+CLOCKS_APART_NS = 10**9  # log times and stamps further apart than this are of different clocks
+RESET_NS = 500_000_000  # stamps that go back further than this: the simulation was reset
+
+
+@dataclass
+class Stream:
+    """Rows in order of coming: when (ns, of the log and of the message's own stamp) and what."""
+
+    log_ns: list[int] = field(default_factory=list)
+    stamp_ns: list[int | None] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
+
+    def times_s(self) -> Array:
+        """(N,) of the messages' own clock."""
+        return np.array(self.stamp_ns, dtype=float) * 1e-9
+
+    def add(self, log_ns: int, stamp_ns: int | None, row: Any) -> None:
+        """One more."""
+        self.log_ns.append(log_ns)
+        self.stamp_ns.append(stamp_ns)
+        self.rows.append(row)
+
+
+@dataclass
+class Streams:
+    """By vehicle, in NED/FRD. `truth` is empty where only odometry was recorded."""
+
+    odometry: dict[str, Stream] = field(default_factory=dict)  # (13,)
+    truth: dict[str, Stream] = field(default_factory=dict)  # (13,)
+    thrust: dict[str, dict[str, Stream]] = field(default_factory=dict)  # vehicle, thruster: float
+    health: dict[str, Stream] = field(default_factory=dict)  # dict of text
+    setpoint: Stream = field(default_factory=Stream)  # (3,)
+    current: Stream = field(default_factory=Stream)  # (3,)
+    formation: Stream = field(default_factory=Stream)  # dict
+    tests: Stream = field(default_factory=Stream)  # dict
+    sight_topics: set[tuple[str, str]] = field(default_factory=set)
+
+    def states(self) -> dict[str, Stream]:
+        """Each vehicle's best: the truth where it was recorded, else its odometry."""
+        return {name: stream for name, stream in {**self.odometry, **self.truth}.items() if stream.rows}
+
+    def all(self) -> list[Stream]:
+        """Every one of them."""
+        thrust = [stream for vehicle in self.thrust.values() for stream in vehicle.values()]
+        single = [self.setpoint, self.current, self.formation, self.tests]
+        return [*self.odometry.values(), *self.truth.values(), *self.health.values(), *thrust, *single]
+
+
+def read_streams(folder: Path, setpoint: str | None = None) -> Streams:
+    """Of a rosbag2 folder (MCAP or SQLite); `setpoint`: the topic to take, when the guess would be wrong."""
+    try:
+        with AnyReader([folder], default_typestore=STORE) as reader:
+            found = _read(reader, folder, setpoint)
+    except (AnyReaderError, FileNotFoundError) as error:
+        raise ShoalError(f"{folder}: {error}; expected a rosbag2 recording") from None
+    _one_clock(found)
+    return found
+
+
+def _read(reader: Any, folder: Path, setpoint: str | None) -> Streams:
+    found, takers = Streams(), {}
+    chosen = _setpoint_topic(reader.connections, folder, setpoint)
+    for connection in reader.connections:
+        taker = _taker(connection, found, chosen)
+        if taker is not None:
+            takers[connection.id] = taker
+        elif (match := SIGHT.match(connection.topic)) and connection.msgtype == FLOAT:
+            found.sight_topics.add((match["seer"], match["seen"]))
+    wanted = [c for c in reader.connections if c.id in takers]
+    for connection, log_ns, raw in reader.messages(connections=wanted) if wanted else ():
+        takers[connection.id](log_ns, reader.deserialize(raw, connection.msgtype))
+    return found
+
+
+def _setpoint_topic(connections: Any, folder: Path, asked: str | None) -> str:
+    poses = [c.topic for c in connections if c.msgtype == POSE]
+    trajectories = [c.topic for c in connections if c.msgtype == TRAJECTORY]
+    if asked is not None:
+        if asked not in poses + trajectories:
+            raise ShoalError(f"{folder}: has no pose or trajectory on '{asked}'; expected one of: {', '.join(poses)}")
+        return asked
+    likely = [t for t in (*poses, *trajectories) if SOUNDS_LIKE.search(t)]
+    found = next((t for t in (*SETPOINT_NAMES, *likely) if t in poses), None) or next(iter(likely), None)
+    if found is None:
+        raise ShoalError(f"{folder}: has no setpoint; expected a pose on /fleet/setpoint or a name by option")
+    return found
+
+
+def _taker(connection: Any, found: Streams, setpoint: str) -> Callable[[int, Any], None] | None:
+    topic, kind = connection.topic, connection.msgtype
+    if topic == setpoint:
+        return lambda log_ns, m: found.setpoint.add(log_ns, _stamp_ns(m), _setpoint(m))
+    if kind == ODOMETRY:
+        return lambda log_ns, m: _take_odometry(found, topic, log_ns, m)
+    if kind == FLOAT and (match := THRUST.match(topic)):
+        stream = found.thrust.setdefault(match["vehicle"], {}).setdefault(match["thruster"], Stream())
+        return lambda log_ns, m: stream.add(log_ns, None, float(m.data))
+    if kind == DIAGNOSTICS:
+        return lambda log_ns, m: _take_health(found, log_ns, m)
+    if kind == VECTOR and topic == "/ocean_current":
+        return lambda log_ns, m: found.current.add(log_ns, None, enu_to_ned(_vector(m)))
+    if kind == STRING and topic in ("/fleet/formation", "/fleet/test_status"):
+        stream = found.formation if topic == "/fleet/formation" else found.tests
+        return lambda log_ns, m: _take_json(stream, log_ns, m)
+    return None
+
+
+def _take_odometry(found: Streams, topic: str, log_ns: int, message: Any) -> None:
+    """`bluerov2/base_link` says whose it is; so does `/bluerov2/odometry`."""
+    child = message.child_frame_id.strip("/")
+    vehicle = child.split("/")[0] if "/" in child else topic.strip("/").split("/")[0]
+    streams = found.truth if "truth" in topic else found.odometry
+    pose, twist = message.pose.pose, message.twist.twist
+    q = pose.orientation
+    attitude = quaternion_enu_to_ned(scalar_first(np.array([q.x, q.y, q.z, q.w])))
+    velocity, rate = flu_to_frd(_vector(twist.linear)), flu_to_frd(_vector(twist.angular))
+    state = np.concatenate([enu_to_ned(_vector(pose.position)), attitude, velocity, rate])
+    streams.setdefault(vehicle, Stream()).add(log_ns, _stamp_ns(message), state)
+
+
+def _take_health(found: Streams, log_ns: int, message: Any) -> None:
+    for status in message.status:
+        if status.hardware_id and "controller" in status.name:
+            values = {pair.key: pair.value for pair in status.values} | {"message": status.message}
+            found.health.setdefault(status.hardware_id, Stream()).add(log_ns, _stamp_ns(message), values)
+
+
+def _take_json(stream: Stream, log_ns: int, message: Any) -> None:
+    try:
+        data = json.loads(message.data)
+    except ValueError:
+        return
+    if isinstance(data, dict):
+        stamp_s = data.get("stamp_s")
+        stream.add(log_ns, round(stamp_s * 1e9) if isinstance(stamp_s, int | float) else None, data)
+
+
+def _setpoint(message: Any) -> Array:
+    if hasattr(message, "points"):
+        point = message.points[0].transforms[0].translation if message.points else None
+        return enu_to_ned(_vector(point)) if point is not None else np.full(3, np.nan)
+    return enu_to_ned(_vector(message.pose.position))
+
+
+def _one_clock(found: Streams) -> None:
+    """Stamps for what has none, and nothing from before the last reset of the simulation."""
+    states = [s for s in [*found.odometry.values(), *found.truth.values()] if s.rows]
+    if not states:
+        return
+    stamped = max(states, key=lambda s: len(s.rows))
+    log, stamp = np.array(stamped.log_ns, dtype=np.int64), np.array(stamped.stamp_ns, dtype=np.int64)
+    resets = np.flatnonzero(np.diff(stamp) < -RESET_NS)
+    if len(resets):
+        began_ns = int(log[resets[-1] + 1])
+        for stream in found.all():
+            if stream is not found.formation:  # latched: what was said before may still hold
+                _forget_before(stream, began_ns)
+        log, stamp = log[resets[-1] + 1 :], stamp[resets[-1] + 1 :]
+    apart = bool(np.median(np.abs(log - stamp)) > CLOCKS_APART_NS)
+    for stream in found.all():
+        for i, known in enumerate(stream.stamp_ns):
+            if known is None:
+                own = stream.log_ns[i]
+                stream.stamp_ns[i] = _on_clock(own, log, stamp) if apart else own
+
+
+def _forget_before(stream: Stream, log_ns: int) -> None:
+    keep = [i for i, t in enumerate(stream.log_ns) if t >= log_ns]
+    stream.log_ns = [stream.log_ns[i] for i in keep]
+    stream.stamp_ns = [stream.stamp_ns[i] for i in keep]
+    stream.rows = [stream.rows[i] for i in keep]
+
+
+def _on_clock(log_ns: int, log: NDArray[np.int64], stamp: NDArray[np.int64]) -> int:
+    """By the odometry that came before and after; at the ends by the nearest one's distance."""
+    k = int(np.clip(np.searchsorted(log, log_ns) - 1, 0, max(len(log) - 2, 0)))
+    after = min(k + 1, len(log) - 1)
+    if log[after] > log[k]:
+        share = min(max((log_ns - log[k]) / (log[after] - log[k]), 0.0), 1.0)
+        return int(stamp[k] + round(share * int(stamp[after] - stamp[k])))
+    return int(stamp[k])
+
+
+def _stamp_ns(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def _vector(v: Any) -> Array:
+    return np.array([v.x, v.y, v.z], dtype=float)

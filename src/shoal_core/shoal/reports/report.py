@@ -1,0 +1,193 @@
+"""`shoal campaign report DIR`: one self-contained HTML page and a Markdown summary of a campaign."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from shoal.campaigns.store import Store
+from shoal.campaigns.worst import worst_first
+from shoal.errors import ShoalError
+from shoal.evaluation.reference_results import ReferenceResults, load_reference
+from shoal.evaluation.statistics import CellStatistics, cells_of, clopper_pearson
+from shoal.reports.bands import cell_picture, median_peak_shifts
+from shoal.reports.tables import (
+    Table,
+    error_table,
+    failure_table,
+    goal_table,
+    shift_table,
+    solver_table,
+    warning_table,
+)
+
+WORST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that both forms of the report say."""
+
+    title: str
+    about: dict[str, Any]
+    provenance: dict[str, str]
+    headline: list[tuple[str, str, str]]  # figure, what it is, tone
+    tables: list[Table]
+    worst: list[dict[str, Any]]
+    crashes: list[tuple[str, int]]
+    pictures: dict[str, Any]
+    reference: ReferenceResults
+
+
+def write_report(folder: Path, out: Path | None = None) -> tuple[Path, Path]:
+    """Write `report.html` and `summary.md` into `out` (the campaign's own folder unless given)."""
+    report = make_report(folder, out or folder)
+    target = out or folder
+    target.mkdir(parents=True, exist_ok=True)
+    files = target / "report.html", target / "summary.md"
+    for file, text in zip(files, (_html(report), _markdown(report)), strict=True):
+        scratch = file.with_name(f".tmp-{file.name}")
+        scratch.write_text(text, encoding="utf-8")
+        os.replace(scratch, file)
+    return files
+
+
+def make_report(folder: Path, out: Path) -> Report:
+    """Read the campaign's directory. A campaign that still runs, or was killed, is reported as far as it came."""
+    if not (folder / "rows").is_dir():
+        raise ShoalError(f"{folder}: holds no rows/; expected a directory that `shoal campaign run` wrote")
+    store = Store(folder)
+    rows = _in_file_order(store.read_rows().to_pylist(), about := store.about())
+    if not rows:
+        raise ShoalError(f"{folder}: holds no finished run yet; expected at least one")
+    series = store.read_series(row["key"] for row in rows)
+    cells, reference = cells_of(rows), load_reference()
+    grouped = {cell.key: [r for r in rows if _cell_key(r) == cell.key] for cell in cells}
+    peaks = {key: median_peak_shifts(group, series) for key, group in grouped.items()}
+    return Report(
+        title=about.get("campaign", {}).get("name") or folder.name,
+        about=about,
+        provenance=_provenance(rows, about),
+        headline=_headline(rows, cells),
+        tables=_tables(cells, reference, peaks),
+        worst=[_worst_line(row, store, out) for row in worst_first(rows)[:WORST_SHOWN]],
+        crashes=_crashes(rows),
+        pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series)) is not None},
+        reference=reference,
+    )
+
+
+def _tables(cells: list[CellStatistics], reference: ReferenceResults, peaks: dict[str, Any]) -> list[Table]:
+    """Runs with a goal of their own follow no path: other things are asked of them."""
+    if all(cell.goal for cell in cells):
+        tables = [goal_table(cells), warning_table(cells), solver_table(cells)]
+        return [table for table in tables if table.rows]
+    tables = [
+        failure_table(cells, reference, "fov"),
+        failure_table(cells, reference, "distance"),
+        shift_table(cells, reference, peaks),
+        error_table(cells),
+        warning_table(cells),
+        solver_table(cells),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _html(report: Report) -> str:
+    import plotly.offline
+
+    page = _environment(autoescape=True).get_template("report.html.j2")
+    return page.render(report=report, plotly=_packed(plotly.offline.get_plotlyjs()), data=_packed(
+        json.dumps(report.pictures, separators=(",", ":"), allow_nan=False)))  # fmt: skip
+
+
+def _markdown(report: Report) -> str:
+    return _environment(autoescape=False).get_template("summary.md.j2").render(report=report)
+
+
+def _environment(autoescape: bool) -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    return jinja2.Environment(loader=loader, autoescape=autoescape, trim_blocks=True, lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined)  # fmt: skip
+
+
+def _packed(text: str) -> str:
+    """gzip + base64: a third of the size; the browser unpacks it. No time stamp, so equal input gives an equal page."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _in_file_order(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[dict[str, Any]]:
+    """Conditions in the order of the campaign file, not of the alphabet."""
+    asked = about.get("campaign", {})
+    conditions = [c if isinstance(c, str) else c.get("name", "") for c in asked.get("conditions", [])]
+    paths = list(asked.get("paths", []))
+
+    def place(known: list[str], name: str) -> int:
+        exact = known.index(name) if name in known else None
+        return exact if exact is not None else next((i for i, k in enumerate(known) if name.startswith(f"{k},")), 999)
+
+    return sorted(rows, key=lambda r: (place(conditions, r["condition"]), place(paths, r["path"])))
+
+
+def _cell_key(row: dict[str, Any]) -> str:
+    return "|".join((row["path"], row["condition"], row["fleet"], row["controller"]))
+
+
+def _provenance(rows: list[dict[str, Any]], about: dict[str, Any]) -> dict[str, str]:
+    seeds = sorted({row["seed"] for row in rows})
+    hashes = sorted({f"{row['condition']} {row['condition_hash']}" for row in rows})
+    return {
+        "code": ", ".join(sorted({row["code_version"] or "unknown" for row in rows})),
+        "runs": f"{len(rows)} of {about.get('jobs', len(rows))} asked for",
+        "seeds": f"{seeds[0]} to {seeds[-1]}",
+        "machine": "; ".join(sorted({row["machine"] or "unknown" for row in rows})),
+        "finished": max((row["finished_utc"] or "" for row in rows), default="") + " (UTC)",
+        "conditions (content hashes)": "; ".join(hashes),
+    }
+
+
+def _headline(rows: list[dict[str, Any]], cells: list[CellStatistics]) -> list[tuple[str, str, str]]:
+    fov = clopper_pearson(sum(r["fov_failed"] for r in rows), len(rows))
+    near = clopper_pearson(sum(r["distance_failed"] for r in rows), len(rows))
+    shifts = [abs(s.worst) for c in cells for s, m in zip(c.shift_s, c.shift_measured, strict=True) if m and s.worst]
+    errors = [c.rmse_m.worst for c in cells if c.rmse_m.worst is not None]
+    crashed = sum(bool(r["crashed"]) for r in rows)
+    figures = [(f"{len(rows)}", f"run{'s' * (len(rows) != 1)} in {len(cells)} cell{'s' * (len(cells) != 1)}", "")]
+    if goals := all(cell.goal for cell in cells):
+        reached = sum(cell.reached.count for cell in cells)
+        figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
+    else:
+        lost = f"lost sight (95 %: up to {fov.high_percent:.2g} %)"
+        figures.append((f"{fov.count}", lost, "bad" if fov.count else "good"))
+    figures += [
+        (f"{near.count}", f"came too close (95 %: up to {near.high_percent:.2g} %)", "bad" if near.count else "good"),
+        (f"{crashed}", "crashed", "bad" if crashed else "good"),
+    ]
+    if goals:
+        return figures
+    if shifts:
+        figures.append((f"{max(shifts):.2f} s", "largest time shift of any run", ""))
+    if errors:
+        figures.append((f"{max(errors):.3f} m", "largest settled RMSE of any run", ""))
+    return figures
+
+
+def _worst_line(row: dict[str, Any], store: Store, out: Path) -> dict[str, Any]:
+    recording = store.recordings / row["key"]
+    link = Path(os.path.relpath(recording, out)).as_posix() if recording.is_dir() else ""
+    return row | {"cell": _cell_key(row), "recording": link}
+
+
+def _crashes(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    reasons: dict[str, int] = {}
+    for row in rows:
+        if row["crashed"]:
+            reasons[row["failure"]] = reasons.get(row["failure"], 0) + 1
+    return sorted(reasons.items(), key=lambda item: -item[1])

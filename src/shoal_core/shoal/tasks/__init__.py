@@ -1,0 +1,1 @@
+"""What a fleet is asked to do, and when it is over."""

@@ -1,0 +1,195 @@
+"""What the ROS side tells the window: plain values, NED/FRD, seconds of ROS time. No Qt, no ROS.
+
+A piece of news with a key replaces an older one of the same key that nobody has read yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.guidance.slots import Slots
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Update:
+    """Something heard."""
+
+    @property
+    def key(self) -> Hashable | None:
+        """None: an event, of which each one counts."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True)
+class _OfVehicle(Update):
+    vehicle: str
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.vehicle
+
+
+@dataclass(frozen=True)
+class ClockUpdate(Update):
+    """The time."""
+
+    t_s: float
+
+
+@dataclass(frozen=True)
+class OdometryUpdate(_OfVehicle):
+    """Where a vehicle is."""
+
+    odometry: Odometry
+
+
+@dataclass(frozen=True)
+class PlanUpdate(_OfVehicle):
+    """Where a vehicle means to go."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class ThrustUpdate(_OfVehicle):
+    """What its thrusters are told; not a number: not heard yet."""
+
+    thrust_N: Array  # (n,)
+
+
+@dataclass(frozen=True)
+class SightUpdate(_OfVehicle):
+    """What a controller says of a neighbour: angle off its bow, distance; None: not told this time."""
+
+    other: str
+    angle_deg: float | None
+    distance_m: float | None
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.vehicle, self.other
+
+
+@dataclass(frozen=True)
+class DiagnosticUpdate(Update):
+    """A node's line on /diagnostics."""
+
+    name: str
+    hardware_id: str
+    level: int
+    message: str
+    values: Mapping[str, str]
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.name
+
+
+@dataclass(frozen=True)
+class ReferenceUpdate(Update):
+    """The common setpoint and where it will be."""
+
+    preview: Preview
+
+
+@dataclass(frozen=True)
+class FormationUpdate(Update):
+    """Who has which place, and who must see whom."""
+
+    slots: Slots
+    sight: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ModeUpdate(Update):
+    """Who owns the reference."""
+
+    mode: str
+
+
+@dataclass(frozen=True)
+class TestUpdate(Update):
+    """`/fleet/test_status`. Of each state at least one is kept, or a short test would pass unseen."""
+
+    __test__ = False
+    status: Mapping[str, Any]
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.status.get("state"), self.status.get("index"), self.status.get("round")
+
+
+@dataclass(frozen=True)
+class QueueUpdate(Update):
+    """Waypoints that guidance has before it."""
+
+    positions_m: Array  # (K,3)
+
+
+@dataclass(frozen=True)
+class CurrentUpdate(Update):
+    """The water, as somebody last said it."""
+
+    velocity_mps: Array  # (3,)
+
+
+@dataclass(frozen=True)
+class StopUpdate(Update):
+    """Whether the fleet is stopped."""
+
+    stopped: bool
+
+
+@dataclass(frozen=True)
+class GraphUpdate(Update):
+    """Who is there: vehicles heard of, nodes running, whether anybody moves a stick."""
+
+    vehicles: tuple[str, ...]
+    nodes: frozenset[str]
+    stick: bool
+
+
+@dataclass(frozen=True)
+class FactsUpdate(Update):
+    """What nodes say of their settings."""
+
+    node: str
+    values: Mapping[str, Any]
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.node
+
+
+@dataclass(frozen=True)
+class EventUpdate(Update):
+    """One line for the operator. Level as in /diagnostics."""
+
+    level: int
+    text: str
+
+    @property
+    def key(self) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Answer(Update):
+    """The outcome of a request, for the one who asked; `done` is called in the window's thread."""
+
+    done: Callable[[Any], None]
+    result: Any
+
+    @property
+    def key(self) -> None:
+        return None
