@@ -8,7 +8,7 @@ setup(
     description="Gazebo: models and worlds generated from config/vehicles, bridge rendered per vehicle, watchdog",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={name: ["py.typed", "templates/*.jinja", "visuals/*.yaml"]},
+    package_data={name: ["py.typed", "templates/*.jinja", "visual_files/*.yaml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),

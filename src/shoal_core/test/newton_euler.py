@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from shoal.messages.state import RATE, TWIST, VELOCITY
 from shoal.vehicles.description import Heave, Vehicle
 
 Array = NDArray[np.float64]
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 
 def state_derivative(vehicle: Vehicle, x: Array, thrust: Array, current_ned: Array, wrench: Array) -> Array:
     """ẋ of the 13-state [p q v w]."""
-    eta, eps, v, w = x[3], x[4:7], x[7:10], x[10:13]
+    eta, eps, v, w = x[3], x[4:7], x[VELOCITY], x[RATE]
     attitude = Rotation.from_quat([*eps, eta])
     q_dot = 0.5 * np.array([-eps @ w, *(eta * w + cross(eps, w))])
     acceleration = body_acceleration(vehicle, attitude.as_matrix(), v, w, thrust, current_ned, wrench)
@@ -107,12 +108,12 @@ def static_wrench(vehicle: Vehicle, to_ned: Array) -> Array:
 def energy(vehicle: Vehicle, x: Array) -> float:
     """Kinetic energy of body and water (at rest far away), and potential energy of weight and buoyancy."""
     to_ned = Rotation.from_quat([*x[4:7], x[3]]).as_matrix()
-    v, w = x[7:10], x[10:13]
+    v, w = x[VELOCITY], x[RATE]
     v_cg = v + cross(w, vehicle.cg_m)
     r = vehicle.cg_m
     about_cg = vehicle.inertia_kgm2 - vehicle.mass_kg * (r @ r * np.eye(3) - np.outer(r, r))
     kinetic = (
-        0.5 * vehicle.mass_kg * v_cg @ v_cg + 0.5 * w @ about_cg @ w + 0.5 * x[7:13] @ vehicle.added_mass @ x[7:13]
+        0.5 * vehicle.mass_kg * v_cg @ v_cg + 0.5 * w @ about_cg @ w + 0.5 * x[TWIST] @ vehicle.added_mass @ x[TWIST]
     )
     depth_cg, depth_cb = ((x[:3] + to_ned @ point)[2] for point in (vehicle.cg_m, vehicle.cb_m))
     return float(kinetic - vehicle.weight_N * depth_cg + vehicle.buoyancy_N * depth_cb)

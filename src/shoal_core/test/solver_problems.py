@@ -12,6 +12,7 @@ from shoal.control.nmpc.backends import choose_backend
 from shoal.control.nmpc.nmpc import Backend, Goal, Nmpc, Others
 from shoal.control.nmpc.problem import Problem
 from shoal.control.settings import ControllerSettings
+from shoal.messages.state import ATTITUDE
 from shoal.vehicles.description import Vehicle, load_vehicle
 
 Array = NDArray[np.float64]
@@ -43,7 +44,7 @@ def randomise(problem: Problem, seed: int) -> None:
     problem.x[:] = 0.1 * rng.normal(size=problem.x.shape)
     problem.x[:, 2] += 5.0
     problem.x[:, 3] = 1.0
-    problem.x[:, 3:7] /= np.linalg.norm(problem.x[:, 3:7], axis=1, keepdims=True)
+    problem.x[:, ATTITUDE] /= np.linalg.norm(problem.x[:, ATTITUDE], axis=1, keepdims=True)
     problem.u[:] = np.clip(2 * rng.normal(size=problem.u.shape), problem.limits[0], problem.limits[1])
     problem.limits[3] = np.clip(problem.u[0] + rng.normal(size=problem.u.shape[1]), *problem.limits[:2])
     problem.position_ref[:] = problem.x[:, :3] + 0.3 * rng.normal(size=(points, 3))

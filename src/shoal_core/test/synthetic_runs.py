@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import Limits, RunRecord
 
 Array = NDArray[np.float64]
@@ -47,13 +48,13 @@ def make_record(
     offset = np.array([separation_m / 2, 0.0, 0.0])
     centre = circle(times - shift_s)
     for i, sign in enumerate((-1.0, 1.0)):
-        states[:, i, 0:3] = (
+        states[:, i, POSITION] = (
             centre + sign * offset + rng.normal(0.0, noise_m, (count, 3)) if noise_m else centre + sign * offset
         )
-        states[:, i, 3:7] = heading_quaternion(np.full(count, 0.0 if sign < 0 else np.pi))
+        states[:, i, ATTITUDE] = heading_quaternion(np.full(count, 0.0 if sign < 0 else np.pi))
     plan_times = times[:: max(1, round(0.5 / step_s))]
     plan_dt = 0.1 * np.arange(1, 11)
-    plans = np.repeat(states[:: max(1, round(0.5 / step_s)), :, None, 0:3], len(plan_dt), axis=2)
+    plans = np.repeat(states[:: max(1, round(0.5 / step_s)), :, None, POSITION], len(plan_dt), axis=2)
     return RunRecord(
         names=("bluerov2", "bluerov3"),
         times_s=times,
@@ -100,7 +101,7 @@ def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
     )  # fmt: skip
     if spec.seed == 2:
         states = record.states.copy()
-        states[100:, 0, 3:7] = heading_quaternion(np.full(len(states) - 100, np.radians(75.0)))
+        states[100:, 0, ATTITUDE] = heading_quaternion(np.full(len(states) - 100, np.radians(75.0)))
         record = with_states(record, states)
     return record
 

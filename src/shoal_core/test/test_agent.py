@@ -15,6 +15,7 @@ from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.simulation.plant import Plant
 from shoal.tasks.still import still_preview
 from shoal.vehicles.description import load_vehicle
@@ -27,7 +28,7 @@ HERE = still_preview(np.array([0.0, 0.0, 5.0]), TIMES, 0.0)
 
 def level(x: float = 0.0, y: float = 0.0, z: float = 5.0) -> np.ndarray:
     state = np.zeros(13)
-    state[0:3], state[3] = (x, y, z), 1.0
+    state[POSITION], state[3] = (x, y, z), 1.0
     return state
 
 
@@ -46,7 +47,7 @@ class Loop:
     def run(self, seconds: float, odometry: Callable[[float, np.ndarray], Odometry | None] | None = None) -> Loop:
         for _ in range(round(seconds / PERIOD_S)):
             state = self.plant.states[0].copy()
-            measured = odometry(self.t_s, state) if odometry else Odometry.from_state(self.t_s, state)
+            measured = odometry(self.t_s, state) if odometry else Odometry(self.t_s, state)
             command = self.agent.step(self.t_s, measured, self.plans, self.reference)
             assert np.isfinite(command.thrust_N).all()
             assert (np.abs(command.thrust_N) <= 16.6 + 1e-9).all()
@@ -88,12 +89,12 @@ def test_stays_until_a_scattered_position_is_known(form: Literal["off", "root", 
     loop.agent.apply(settings.model_copy(update={"ring": Ring(form=form, radius_m=2.0)}))
 
     def scattered(t_s: float, state: np.ndarray) -> Odometry:
-        return Odometry.from_state(t_s, state + np.r_[rng.uniform(-3, 3, 3), np.zeros(10)])
+        return Odometry(t_s, state + np.r_[rng.uniform(-3, 3, 3), np.zeros(10)])
 
     loop.run(1.0, scattered)
     assert loop.agent.estimator.position_sigma_m > 0.3
     assert np.linalg.norm(loop.plant.states[0, :3] - [1.0, 0.0, 5.0]) < 0.3  # the first two steps knew no better
-    assert abs(yaw_of(loop.plant.states[0, 3:7])) < 0.2
+    assert abs(yaw_of(loop.plant.states[0, ATTITUDE])) < 0.2
     loop.run(14.0, scattered)
     assert loop.agent.estimator.position_sigma_m < 0.3
     distance = float(np.hypot(*loop.plant.states[0, :2]))  # of the middle, or the place itself
@@ -164,11 +165,11 @@ def test_solver_killed_at_random_steps_stays_bounded() -> None:
 def test_odometry_that_cannot_be_is_refused() -> None:
     loop = Loop(level()).run(2.0)
     cases = {
-        "not finite": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 1, np.nan, x)),
-        "length": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 3, 0.5, x)),
-        "5 m/s": lambda t, x: Odometry.from_state(t, np.where(np.arange(13) == 7, 50.0, x)),
-        "old": lambda t, x: Odometry.from_state(t - 0.8, x),
-        "future": lambda t, x: Odometry.from_state(t + 5.0, x),
+        "not finite": lambda t, x: Odometry(t, np.where(np.arange(13) == 1, np.nan, x)),
+        "length": lambda t, x: Odometry(t, np.where(np.arange(13) == 3, 0.5, x)),
+        "5 m/s": lambda t, x: Odometry(t, np.where(np.arange(13) == 7, 50.0, x)),
+        "old": lambda t, x: Odometry(t - 0.8, x),
+        "future": lambda t, x: Odometry(t + 5.0, x),
         "no odometry": lambda t, x: None,
     }
     for word, source in cases.items():
@@ -202,7 +203,7 @@ def test_clock_jumping_back_starts_anew() -> None:
 def test_out_of_order_odometry_changes_nothing() -> None:
     loop = Loop(level(0.2)).run(3.0)
     state = loop.agent.estimator.state.copy()
-    old = Odometry.from_state(loop.t_s - 0.3, level(9.0))
+    old = Odometry(loop.t_s - 0.3, level(9.0))
     loop.agent._sense(loop.t_s, old)
     np.testing.assert_array_equal(state, loop.agent.estimator.state)
 
@@ -225,7 +226,7 @@ def test_reference_of_nonsense_is_refused() -> None:
 def test_plan_is_what_happens() -> None:
     """The published plan is kept: two seconds later the vehicle is where it said."""
     loop = Loop(level(1.5, 0.0, 5.0)).run(1.0)
-    command = loop.agent.step(loop.t_s, Odometry.from_state(loop.t_s, loop.plant.states[0]), {}, HERE)
+    command = loop.agent.step(loop.t_s, Odometry(loop.t_s, loop.plant.states[0]), {}, HERE)
     loop.plant.step(command.thrust_N[None], PERIOD_S)
     loop.t_s += PERIOD_S
     loop.run(1.0)
@@ -264,7 +265,9 @@ def test_odometry_that_jumps_does_not_change_the_mass() -> None:
 
     def jumping(t_s: float, state: np.ndarray) -> Odometry:
         off = np.array([0.0, 2.0, 4.0]) * (4.0 <= t_s < 4.15 or 6.0 <= t_s < 8.0)
-        return Odometry(t_s, state[0:3] + off, state[3:7].copy(), state[7:10].copy(), state[10:13].copy())
+        return Odometry.of_parts(
+            t_s, state[POSITION] + off, state[ATTITUDE].copy(), state[VELOCITY].copy(), state[RATE].copy()
+        )
 
     loop.run(9.0, jumping)
     assert loop.agent.vehicle.mass_kg == VEHICLE.mass_kg

@@ -16,6 +16,7 @@ from shoal.control.nmpc.backends.hpipm import Hpipm, HpipmVm
 from shoal.control.nmpc.nmpc import Goal, Nmpc
 from shoal.control.nmpc.problem import REPORT, Problem
 from shoal.errors import ShoalError
+from shoal.messages.state import ATTITUDE
 from solver_problems import bad_scene, controller, randomise, rov, scene
 
 Array = NDArray[np.float64]
@@ -129,7 +130,7 @@ def test_real_time_iterations_converge_to_the_solution_of_ipopt_and_fatrop() -> 
         assert report(other.problem)["status"] == 0
         assert report(other.problem)["cost"] == pytest.approx(report(rti.problem)["cost"], rel=1e-3)
         assert other.problem.x[:, :3] == pytest.approx(rti.problem.x[:, :3], abs=1e-3)
-        assert other.problem.x[:, 3:7] == pytest.approx(rti.problem.x[:, 3:7], abs=1e-3)
+        assert other.problem.x[:, ATTITUDE] == pytest.approx(rti.problem.x[:, ATTITUDE], abs=1e-3)
         assert other.problem.u == pytest.approx(rti.problem.u, abs=0.05)
 
 
@@ -153,7 +154,7 @@ def closed_loop_cost(backend: str, steps: int, wanted: Array, places: int = 1) -
         assert solution.usable
         previous = solution.thrust_N
         x = np.array(dynamics(x, previous, 0.1, problem.globals)[0]).ravel()
-        x[3:7] /= np.linalg.norm(x[3:7])
+        x[ATTITUDE] /= np.linalg.norm(x[ATTITUDE])
         problem.position_ref[0], problem.velocity_ref[0] = ring[1], speed[1]
         short = float(np.maximum(0.0, 2.0 - np.linalg.norm(others.positions_m[0, 1] - x[:3])))
         effort = float(np.sum((previous - trim) ** 2))
@@ -195,7 +196,7 @@ def test_feasible_from_every_state(backend: str, count: int) -> None:
         assert (solution.thrusts_N <= upper + 1e-9).all()
         step = np.abs(solution.thrust_N - previous).max()
         assert step <= nmpc.settings.limits.thrust_step_N + 1e-6
-        assert np.linalg.norm(solution.states[:, 3:7], axis=1) == pytest.approx(1.0)
+        assert np.linalg.norm(solution.states[:, ATTITUDE], axis=1) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("backend", RTI)

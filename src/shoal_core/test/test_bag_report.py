@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from shoal.cli import app
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings import resample
 from shoal.recordings import ros_messages as msg
 from shoal.recordings.bag_reader import read_runs
@@ -57,8 +58,8 @@ def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
     assert summarise(record).fov_failed and summarise(back).failure == summarise(record).failure
     assert_same_verdict(summarise(back), summarise(record), 1e-6)
     assert np.allclose(back.times_s, record.times_s, atol=1e-9)
-    assert np.allclose(back.states[..., 0:3], record.states[..., 0:3], atol=1e-9)
-    assert np.allclose(np.abs(np.sum(back.states[..., 3:7] * record.states[..., 3:7], axis=2)), 1.0)
+    assert np.allclose(back.states[..., POSITION], record.states[..., POSITION], atol=1e-9)
+    assert np.allclose(np.abs(np.sum(back.states[..., ATTITUDE] * record.states[..., ATTITUDE], axis=2)), 1.0)
     assert np.allclose(back.thrust_N, record.thrust_N)
     assert np.array_equal(back.mode, record.mode)
     assert back.events[0][1:] == ("bluerov3", "station_keeping: STATION_KEEPING")
@@ -222,6 +223,6 @@ def test_resampling() -> None:
     assert resample.held(np.array([0.5, 1.0, 9.0]), times, rows, np.nan).tolist()[1:] == [1.0, 6.0]
     q = np.array([np.cos(0.1), 0, 0, np.sin(0.1)])
     state = np.zeros((2, 13))
-    state[0, 3:7], state[1, 3:7] = [1, 0, 0, 0], -q  # the same attitude with the other sign
+    state[0, ATTITUDE], state[1, ATTITUDE] = [1, 0, 0, 0], -q  # the same attitude with the other sign
     middle = resample.states(np.array([0.5]), np.array([0.0, 1.0]), state)[0, 3:7]
     assert np.allclose(np.abs(middle @ [np.cos(0.05), 0, 0, np.sin(0.05)]), 1.0)

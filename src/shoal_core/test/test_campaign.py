@@ -23,6 +23,7 @@ from shoal.campaigns.store import Store
 from shoal.campaigns.worker import Task, describe, run_task
 from shoal.config.files import list_configs
 from shoal.errors import ShoalError
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.simulation.conditions import load_condition
 from synthetic_runs import make_record
 
@@ -185,8 +186,8 @@ class TestRows:
     def test_decimation_keeps_short_excursions(self) -> None:
         record = make_record(duration_s=20.0)
         states = record.states.copy()
-        states[137, 0, 3:7] = [0.0, 0.0, 0.0, 1.0]  # looks away for a tenth of a second
-        states[151, 0, 0:3] = states[151, 1, 0:3] + [-0.5, 0.0, 0.0]
+        states[137, 0, ATTITUDE] = [0.0, 0.0, 0.0, 1.0]  # looks away for a tenth of a second
+        states[151, 0, POSITION] = states[151, 1, POSITION] + [-0.5, 0.0, 0.0]
         record.states[:] = states
         frame = series_table("k", record, 5.0).to_pandas()
         assert frame.t_s.tolist() == [0.0, 5.0, 10.0, 15.0, 20.0]

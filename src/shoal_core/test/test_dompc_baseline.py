@@ -24,7 +24,9 @@ def baseline() -> object:
 
 def odometry(yaw_deg: float) -> Odometry:
     half = np.deg2rad(yaw_deg) / 2
-    return Odometry(0.0, np.array([0, 0, 5.0]), np.array([np.cos(half), 0, 0, np.sin(half)]), np.zeros(3), np.zeros(3))
+    return Odometry.of_parts(
+        0.0, np.array([0, 0, 5.0]), np.array([np.cos(half), 0, 0, np.sin(half)]), np.zeros(3), np.zeros(3)
+    )
 
 
 def still(position: list[float]) -> tuple[dict[str, Plan], Preview]:

@@ -8,6 +8,7 @@ import pytest
 from shoal.estimation.actuator_state import ActuatorState
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE, POSITION, TWIST, VELOCITY
 from shoal.simulation.plant import Plant
 from shoal.simulation.water import Constant
 from shoal.vehicles.description import load_vehicle
@@ -19,8 +20,10 @@ LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)
 
 def noisy(t_s: float, x: np.ndarray, rng: np.random.Generator) -> Odometry:
     noise = rng.standard_normal(13) * np.repeat([0.02, 0.0, 0.01, 0.0087], [3, 4, 3, 3])
-    q = x[3:7] + 0.0044 * rng.standard_normal(4)
-    return Odometry(t_s, x[:3] + noise[:3], q / np.linalg.norm(q), x[7:10] + noise[7:10], x[10:] + noise[10:])
+    q = x[ATTITUDE] + 0.0044 * rng.standard_normal(4)
+    return Odometry.of_parts(
+        t_s, x[:3] + noise[:3], q / np.linalg.norm(q), x[VELOCITY] + noise[7:10], x[10:] + noise[10:]
+    )
 
 
 def run_filter(vehicle, plant: Plant, seconds: float, thrust: np.ndarray, seed: int = 0):  # type: ignore[no-untyped-def]
@@ -50,7 +53,7 @@ def test_estimate_is_better_than_the_measurement() -> None:
     _, errors = run_filter(VEHICLE, still(VEHICLE), 20.0, thrust)
     tail = errors[100:]
     assert tail[:, :3].std() < 0.5 * 0.02
-    assert tail[:, 7:10].std() < 0.01
+    assert tail[:, VELOCITY].std() < 0.01
     assert abs(tail[:, :3].mean()) < 0.01
 
 
@@ -67,10 +70,10 @@ def test_disturbance_predicts_what_the_model_misses() -> None:
         plant.step(thrust[None], 0.05)
         estimator.predict(thrust, 0.05)
         estimator.correct(noisy((k + 1) * 0.05, plant.states[0], rng))
-        true = model.derivative(plant.states[0], thrust, current)[7:10]
+        true = model.derivative(plant.states[0], thrust, current)[VELOCITY]
         args = [estimator.state, thrust, estimator.current, estimator.wrench, model.theta]
-        with_estimate.append(true - np.array(model.ode(*args)).ravel()[7:10])
-        without.append(true - model.derivative(plant.states[0], thrust)[7:10])
+        with_estimate.append(true - np.array(model.ode(*args)).ravel()[VELOCITY])
+        without.append(true - model.derivative(plant.states[0], thrust)[VELOCITY])
     missed = np.linalg.norm(np.mean(without[10:], axis=0))
     assert missed > 0.2  # m/s²: there is something to find
     assert np.linalg.norm(np.mean(with_estimate[10:], axis=0)) < 0.15 * missed
@@ -97,14 +100,14 @@ def test_correction_equals_the_textbook_update() -> None:
     a = rng.standard_normal((21, 21))
     p = a @ a.T + np.eye(21)
     gap = 1e-3 * rng.standard_normal(12)  # small: the angles' innovation is exact to first order
-    attitude = Odometry.from_state(0.0, np.array([0, 0, 0, 1, *(gap[3:6] / 2), 0, 0, 0, 0, 0, 0]))
-    measured = Odometry(0.0, gap[0:3], attitude.quaternion, gap[6:9], gap[9:12])
+    attitude = Odometry(0.0, np.array([0, 0, 0, 1, *(gap[3:6] / 2), 0, 0, 0, 0, 0, 0]))
+    measured = Odometry.of_parts(0.0, gap[0:3], attitude.attitude, gap[6:9], gap[9:12])
     estimator._covariance[:] = p.ravel()
     estimator.correct(measured)
     gain = np.linalg.solve(p[:12, :12] + np.diag(estimator._measurement), p[:12]).T
     change = gain @ gap
     x, n = estimator.state, float(np.sqrt(1 + change[3:6] @ change[3:6] / 4))
-    got = np.concatenate([x[0:3], 2 * n * x[4:7], x[7:13], estimator.wrench, estimator.current])
+    got = np.concatenate([x[POSITION], 2 * n * x[4:7], x[TWIST], estimator.wrench, estimator.current])
     np.testing.assert_allclose(got, change, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(estimator.covariance, p - gain @ p[:12], atol=1e-6)
 

@@ -12,6 +12,7 @@ from shoal.control.nmpc.backends.kernel import Kernel, workspace
 from shoal.control.nmpc.backends.linearise import Stages
 from shoal.control.nmpc.formulation import NX, Formulation, offsets, split
 from shoal.control.nmpc.problem import Problem
+from shoal.messages.state import ATTITUDE
 from shoal.vehicles.parameters import structure_of
 from solver_problems import controller, randomise, rov, unit
 
@@ -40,10 +41,10 @@ def random_stage(problem: Problem, seed: int, k: int = 3) -> tuple[Array, Array]
     randomise(problem, seed)
     rng = np.random.default_rng([seed, 73])
     q = unit(rng, 4)
-    problem.quaternion_ref[:] = q * np.sign(q @ problem.x[k, 3:7])
+    problem.quaternion_ref[:] = q * np.sign(q @ problem.x[k, ATTITUDE])
     x = problem.x[k].copy()
     x[7:] = 0.5 * rng.normal(size=6)
-    x[3:7] *= 1.02  # derivatives must hold off the unit sphere too: iterates leave it
+    x[ATTITUDE] *= 1.02  # derivatives must hold off the unit sphere too: iterates leave it
     return x, problem.stages[k].copy()
 
 

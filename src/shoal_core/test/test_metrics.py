@@ -11,6 +11,7 @@ import pytest
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.time_shift import lag_s, peak_lag_s
 from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import RunRecord
 from synthetic_runs import circle, heading_quaternion, make_record, with_states
 
@@ -19,8 +20,8 @@ TIMES = np.arange(0.0, 200.0, 0.1)
 
 def two_states(second: tuple[float, float, float], quaternion: tuple[float, float, float, float]) -> np.ndarray:
     states = np.zeros((1, 2, 13))
-    states[0, 0, 3:7] = quaternion
-    states[0, 1, 0:3] = second
+    states[0, 0, ATTITUDE] = quaternion
+    states[0, 1, POSITION] = second
     states[0, 1, 3] = 1.0
     return states
 
@@ -121,7 +122,7 @@ class TestSummary:
     def test_one_instant_of_lost_sight_is_a_failure(self) -> None:
         record = make_record()
         states = record.states.copy()
-        states[777, 1, 3:7] = heading_quaternion(np.array([np.pi + np.radians(60.5)]))[0]
+        states[777, 1, ATTITUDE] = heading_quaternion(np.array([np.pi + np.radians(60.5)]))[0]
         summary = summarise(with_states(record, states))
         assert summary.fov_failed and summary.failed and not summary.distance_failed
         assert summary.fov_max_deg == pytest.approx(60.5)
@@ -132,14 +133,14 @@ class TestSummary:
     def test_just_inside_the_bounds_is_no_failure(self) -> None:
         record = make_record()
         states = record.states.copy()
-        states[777, 1, 3:7] = heading_quaternion(np.array([np.pi + np.radians(59.9)]))[0]
+        states[777, 1, ATTITUDE] = heading_quaternion(np.array([np.pi + np.radians(59.9)]))[0]
         assert not summarise(with_states(record, states)).failed
         assert not summarise(make_record(separation_m=0.76)).failed
 
     def test_one_instant_too_close_is_a_failure(self) -> None:
         record = make_record()
         states = record.states.copy()
-        states[500, 0, 0:3] = states[500, 1, 0:3] + [-0.74, 0.0, 0.0]
+        states[500, 0, POSITION] = states[500, 1, POSITION] + [-0.74, 0.0, 0.0]
         summary = summarise(with_states(record, states))
         assert summary.distance_failed and summary.distance_min_m == pytest.approx(0.74)
         assert summary.distance_min_at_s == pytest.approx(50.0) and summary.distance_min_pair == "bluerov2 - bluerov3"
@@ -186,7 +187,7 @@ def drifting(record: RunRecord, direction: tuple[float, float, float], from_s: f
     states = record.states.copy()
     late = record.times_s >= from_s
     hold = states[late][0, 1, 0:3]
-    states[late, 1, 0:3] = hold + np.outer(record.times_s[late] - from_s, direction) * speed_mps
+    states[late, 1, POSITION] = hold + np.outer(record.times_s[late] - from_s, direction) * speed_mps
     return with_states(record, states)
 
 

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import newton_euler
+from shoal.messages.state import ATTITUDE, TWIST, VELOCITY
 from shoal.vehicles.description import Vehicle
 from trajectories import trajectory
 from vehicles_for_tests import SETS, at_rest, neutral, random_state, shipped, vehicle_named
@@ -33,11 +34,11 @@ def energies(vehicle: Vehicle, states: np.ndarray) -> np.ndarray:
 def test_energy_is_conserved_without_damping_and_thrust(name: str) -> None:
     vehicle = energetic(name, damped=False)
     start = random_state(np.random.default_rng(21))
-    start[7:13] /= 2  # undamped, the water's momentum spins the vehicle up several times anyway
+    start[TWIST] /= 2  # undamped, the water's momentum spins the vehicle up several times anyway
     states = trajectory(vehicle, start, np.zeros((30, 8)), 0.001, 1000)
     kinetic = newton_euler.energy(replace(vehicle, weight_N=0.0, buoyancy_N=0.0), start)
     assert np.ptp(energies(vehicle, states)) / kinetic < 1e-6
-    assert np.ptp(states[:, 3:7], axis=0).max() > 1, "it should have tumbled"
+    assert np.ptp(states[:, ATTITUDE], axis=0).max() > 1, "it should have tumbled"
 
 
 @pytest.mark.parametrize("name", ENERGETIC)
@@ -75,7 +76,7 @@ def test_quaternion_form_runs_through_ninety_degrees_of_pitch() -> None:
     states = trajectory(vehicle, start, np.zeros((30, 8)), 0.0025, 40, wrench=turn)
     nose = Rotation.from_quat(states[:, [4, 5, 6, 3]]).apply([1, 0, 0])
     assert nose[:, 2].min() < -0.95 and nose[:, 0].min() < -0.9, "the nose should have gone over the top"
-    np.testing.assert_allclose(np.linalg.norm(states[:, 3:7], axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(states[:, ATTITUDE], axis=1), 1, atol=1e-12)
     reference = solve_ivp(
         lambda _t, x: newton_euler.state_derivative(vehicle, x, np.zeros(8), np.zeros(3), turn),
         (0, 3), start, method="DOP853", rtol=1e-10, atol=1e-10, t_eval=np.arange(31) * 0.1,
@@ -91,12 +92,12 @@ def test_a_current_only_moves_the_world(name: str) -> None:
     thrusts, current = rng.uniform(-size, size, (50, 8)), np.array([0.4, -0.3, 0.2])
     start = random_state(rng)
     carried = start.copy()
-    carried[7:10] += Rotation.from_quat([*start[4:7], start[3]]).as_matrix().T @ current
+    carried[VELOCITY] += Rotation.from_quat([*start[4:7], start[3]]).as_matrix().T @ current
     still = trajectory(vehicle, start, thrusts, 0.005, 20)
     moving = trajectory(vehicle, carried, thrusts, 0.005, 20, current=current)
     drift = np.outer(np.arange(51) * 0.1, current)
     np.testing.assert_allclose(moving[:, :3] - drift, still[:, :3], atol=1e-7)
-    np.testing.assert_allclose(moving[:, 3:7], still[:, 3:7], atol=1e-7)
+    np.testing.assert_allclose(moving[:, ATTITUDE], still[:, ATTITUDE], atol=1e-7)
     np.testing.assert_allclose(moving[:, 10:], still[:, 10:], atol=1e-7)
 
 
@@ -104,10 +105,10 @@ def test_a_current_only_moves_the_world(name: str) -> None:
 def test_a_current_carries_a_neutral_body_at_its_speed(name: str) -> None:
     vehicle, current = neutral(shipped(name)), np.array([0.3, -0.2, 0.1])
     last = trajectory(vehicle, at_rest()[0], np.zeros((20, 8)), 0.02, 1000, current=current)[-1]
-    velocity_ned = Rotation.from_quat([*last[4:7], last[3]]).apply(last[7:10])
+    velocity_ned = Rotation.from_quat([*last[4:7], last[3]]).apply(last[VELOCITY])
     assert np.abs(velocity_ned - current).max() < 0.02 * np.linalg.norm(current)  # quadratic drag alone fades slowly
     riding = at_rest()[0]
-    riding[7:10] = current
+    riding[VELOCITY] = current
     after = trajectory(vehicle, riding, np.zeros((10, 8)), 0.01, 100, current=current)
     np.testing.assert_allclose(after[:, 7:10], np.tile(current, (11, 1)), atol=1e-12)
     np.testing.assert_allclose(after[-1, :3] - riding[:3], 10 * current, atol=1e-9)

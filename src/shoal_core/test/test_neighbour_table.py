@@ -15,7 +15,7 @@ def plan(stamp_s: float, x: float = 0.0, sequence: int = 1, name: str = "b") -> 
 
 def odometry(stamp_s: float, x: float = 0.0, heading: float = 0.0) -> Odometry:
     q = np.array([np.cos(heading / 2), 0, 0, np.sin(heading / 2)])
-    return Odometry(stamp_s, np.array([x, 0, 0]), q, np.array([0.5, 0, 0]), np.zeros(3))
+    return Odometry.of_parts(stamp_s, np.array([x, 0, 0]), q, np.array([0.5, 0, 0]), np.zeros(3))
 
 
 def test_newest_by_stamp_whatever_the_sequence() -> None:

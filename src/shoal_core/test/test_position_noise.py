@@ -8,6 +8,7 @@ import pytest
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.estimation.position_noise import WINDOW, PositionNoiseMonitor
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import POSITION, VELOCITY
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -57,15 +58,15 @@ def filtered(offsets_m: np.ndarray, velocity_off_mps: float = 0.0) -> tuple[Stat
     rng, errors = np.random.default_rng(7), []
     for k, offset in enumerate(offsets_m):
         state = LEVEL.copy()
-        state[0:3] += offset
-        state[7:10] += velocity_off_mps + 0.01 * rng.standard_normal(3)
-        odometry = Odometry.from_state(k * PERIOD_S, state)
+        state[POSITION] += offset
+        state[VELOCITY] += velocity_off_mps + 0.01 * rng.standard_normal(3)
+        odometry = Odometry(k * PERIOD_S, state)
         if k == 0:
             estimator.reset(odometry)
         else:
             estimator.predict(thrust, PERIOD_S)
             estimator.correct(odometry)
-        errors.append(estimator.state[0:3] - LEVEL[0:3])
+        errors.append(estimator.state[POSITION] - LEVEL[POSITION])
     return estimator, np.array(errors)
 
 

@@ -17,6 +17,7 @@ from rosbags.highlevel import AnyReader
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.run_directory import read_summary, write_run
+from shoal.messages.state import POSITION, VELOCITY
 from shoal.recordings.mcap_writer import write_mcap
 from shoal.recordings.parquet import read_parquet
 from shoal.recordings.recording import RunRecord
@@ -78,14 +79,14 @@ def test_values_with_rosbags(run: Path) -> None:
             if stamp == round(RECORD.times_s[k] * 1e9):
                 found[connection.topic] = reader.deserialize(raw, connection.msgtype)
     truth = found["/bluerov3/ground_truth"]
-    n, e, d = RECORD.states[k, 1, 0:3]
+    n, e, d = RECORD.states[k, 1, POSITION]
     p = truth.pose.pose.position
     assert (p.x, p.y, p.z) == pytest.approx((e, n, -d))
     assert truth.header.frame_id == "map" and truth.child_frame_id == "bluerov3/base_link"
     q = truth.pose.pose.orientation  # heading south: forward is -y in ENU, a yaw of -90 degrees
     assert 2 * np.degrees(np.arctan2(q.z, q.w)) % 360 == pytest.approx(270.0)
     measured = found["/bluerov3/odometry"].twist.twist
-    u, v, w = RECORD.odometry[k, 1, 7:10]
+    u, v, w = RECORD.odometry[k, 1, VELOCITY]
     assert (measured.linear.x, measured.linear.y, measured.linear.z) == pytest.approx((u, -v, -w))
 
 

@@ -8,7 +8,7 @@ import pytest
 from shoal.errors import ShoalError
 from shoal.fleet.monitor import MODEL, late
 from shoal.fleet.reference_tracker import ReferenceTracker
-from shoal.fleet.step_trigger import Beat
+from shoal.fleet.step_trigger import StepTrigger
 from shoal.guidance.formation import Formation
 from shoal.messages.health import Health, Mode
 from shoal.messages.odometry import Odometry
@@ -16,7 +16,7 @@ from shoal.messages.preview import Preview
 from shoal_mpc.report import sight, verdict
 from shoal_mpc.setup_agent import load_role
 
-HERE = Odometry(0.0, np.array([3.0, 4.0, 5.0]), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
+HERE = Odometry.of_parts(0.0, np.array([3.0, 4.0, 5.0]), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
 SLOTS = Formation(kind="point", spacing_m=2.0).assign(["a", "b"], np.array([[0, -1, 5], [0, 1, 5.0]]), [0, 0, 5.0])
 
 
@@ -45,7 +45,7 @@ def test_old_reference_means_hold_at_the_place_where_it_got_old() -> None:
     course.form(SLOTS)
     course.take(preview(1.0))
     assert course.goal(2.5, HERE).reason == ""
-    there = Odometry(2.6, np.array([9.0, 9, 9]), HERE.quaternion, np.zeros(3), np.zeros(3))
+    there = Odometry.of_parts(2.6, np.array([9.0, 9, 9]), HERE.attitude, np.zeros(3), np.zeros(3))
     assert course.goal(2.6, there).reason == "reference is old"
     later = course.goal(5.0, HERE)
     np.testing.assert_array_equal(later.own.positions_m[0], [9, 9, 9])  # not drifting along with the vehicle
@@ -72,7 +72,7 @@ def test_no_place_in_the_formation() -> None:
 
 @pytest.mark.parametrize("odometry_hz", [20, 30, 50, 100])
 def test_mean_rate_is_the_control_rate_whatever_odometry_does(odometry_hz: int) -> None:
-    beat, steps = Beat(0.05), 0
+    beat, steps = StepTrigger(0.05), 0
     rng = np.random.default_rng(2)
     for k in range(10 * odometry_hz):
         t = k / odometry_hz + rng.uniform(0, 0.002)
@@ -83,7 +83,7 @@ def test_mean_rate_is_the_control_rate_whatever_odometry_does(odometry_hz: int) 
 
 
 def test_the_clock_steps_when_odometry_stays_away() -> None:
-    beat = Beat(0.05)
+    beat = StepTrigger(0.05)
     assert beat.overdue(0.0)
     beat.stepped(0.0)
     assert not beat.overdue(0.05)
@@ -91,7 +91,7 @@ def test_the_clock_steps_when_odometry_stays_away() -> None:
 
 
 def test_late_odometry_makes_no_burst() -> None:
-    beat = Beat(0.05)
+    beat = StepTrigger(0.05)
     beat.stepped(0.0)
     beat.stepped(1.0)  # a second of nothing
     assert not beat.due(1.001)

@@ -26,6 +26,7 @@ from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.reference_results import load_reference
 from shoal.evaluation.statistics import cells_of, clopper_pearson
+from shoal.messages.state import ATTITUDE
 from shoal.reports.bands import cell_picture
 from shoal.reports.report import make_report, write_report
 from shoal.reports.tables import failure_table, shift_table
@@ -133,7 +134,7 @@ class TestBands:
 
     def test_extremes_survive_thinning(self) -> None:
         record = make_record(duration_s=200.0)
-        record.states[777, 0, 3:7] = [0.0, 0.0, 0.0, 1.0]
+        record.states[777, 0, ATTITUDE] = [0.0, 0.0, 0.0, 1.0]
         rows = [{"key": "a", "seed": 0, "crashed": False, "failed": True, "failure": "", "fov_max_deg": 180.0,
                  "distance_min_m": 2.0}]  # fmt: skip
         picture = cell_picture(rows, {"a": series_table("a", record, 0.1).to_pandas()})

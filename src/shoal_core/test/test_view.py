@@ -13,6 +13,7 @@ from PIL import Image
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.run_directory import write_run
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.reports.view import frame_indices, load_run, save_animation, save_still, show_animation
 from shoal.reports.view_scene import LOST, SEES, Scene, _cone
 from synthetic_runs import make_record
@@ -42,12 +43,12 @@ def test_scene_shows_the_instant() -> None:
     assert scene.cursors[0].get_xdata() == [7.0, 7.0]
     assert "t =    7.0 s" in scene.title.get_text() and "circle · default" in scene.title.get_text()
     east, north, down = (float(a[0]) for a in scene.vehicles[1].body.get_data_3d())
-    assert (north, east, down) == pytest.approx(tuple(RECORD.states[70, 1, 0:3]))
+    assert (north, east, down) == pytest.approx(tuple(RECORD.states[70, 1, POSITION]))
 
 
 def test_lost_sight_is_red_and_fallback_is_named() -> None:
     states, mode = RECORD.states.copy(), RECORD.mode.copy()
-    states[50:, 0, 3:7] = [0.0, 0.0, 0.0, 1.0]  # turned away
+    states[50:, 0, ATTITUDE] = [0.0, 0.0, 0.0, 1.0]  # turned away
     mode[50:, 1] = 2
     scene = Scene(replace(RECORD, states=states, mode=mode), Figure())
     scene.show(49)
@@ -59,7 +60,7 @@ def test_lost_sight_is_red_and_fallback_is_named() -> None:
 
 def test_cone_opens_by_its_angle_around_the_nose() -> None:
     state = RECORD.states[0, 1]  # heads south
-    corners = np.array(_cone(state, 30.0))[:, 1:, :].reshape(-1, 3)[:, [1, 0, 2]] - state[0:3]
+    corners = np.array(_cone(state, 30.0))[:, 1:, :].reshape(-1, 3)[:, [1, 0, 2]] - state[POSITION]
     cosine = corners @ np.array([-1.0, 0.0, 0.0]) / np.linalg.norm(corners, axis=1)
     np.testing.assert_allclose(np.degrees(np.arccos(cosine)), 30.0)
 

@@ -184,7 +184,7 @@ class DynamicsNode(Node):
                 publisher.publish(convert.odometry_to_message(odometry, name))
         for name, publisher, state in zip(self.world.names, self._truth, self.world.plant.states, strict=True):
             if publisher.get_subscription_count():
-                publisher.publish(convert.odometry_to_message(Odometry.from_state(self.world.t_s, state), name))
+                publisher.publish(convert.odometry_to_message(Odometry(self.world.t_s, state), name))
 
     def _hear(self) -> None:
         """Empty the thrusters' queues."""

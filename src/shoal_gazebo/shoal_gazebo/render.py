@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.vehicles.description import Vehicle
 from shoal_gazebo import body as bodies
 from shoal_gazebo.body import GazeboBody, Water, build_body
-from shoal_gazebo.visuals import ACCENTS, Triple, load_look
+from shoal_gazebo.visuals import ACCENTS, Triple, load_visual
 
 Array = NDArray[np.float64]
 FORCES, VELOCITIES, AXES = "xyzkmn", "UVWPQR", "xyzpqr"
@@ -62,7 +62,7 @@ def render_model(
         "vehicle": vehicle,
         "water": water,
         "body": body,
-        "look": load_look(vehicle),
+        "look": load_visual(vehicle),
         "name": name or vehicle.name,
         "own_frame": name is not None,
         "camera": camera,

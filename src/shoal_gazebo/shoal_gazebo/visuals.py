@@ -1,4 +1,4 @@
-"""How a vehicle visuals: shapes from `visuals/<type>.yaml`, a plain box for a type that has none."""
+"""What a vehicle looks like: shapes from `visual_files/<type>.yaml`, a plain box for a type that has none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoal.config.files import load_yaml
 from shoal.vehicles.description import Vehicle
 
 Triple = tuple[float, float, float]
-FOLDER = Path(__file__).parent / "visuals"
+FOLDER = Path(__file__).parent / "visual_files"
 
 # Set apart at a glance, also by most colour-blind operators (Okabe and Ito).
 ACCENTS: tuple[Triple, ...] = (
@@ -81,7 +81,7 @@ class Visual(_Frozen):
         return accent if colour == "accent" else colour
 
 
-def load_look(vehicle: Vehicle) -> Visual:
+def load_visual(vehicle: Vehicle) -> Visual:
     """The look of a vehicle type."""
     path = FOLDER / f"{vehicle.name}.yaml"
     return load_yaml(path, Visual) if path.is_file() else _plain_box(vehicle)

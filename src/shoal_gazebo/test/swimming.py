@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gazebo_forces import Array, GazeboVehicle, State
+from shoal.messages.state import ATTITUDE
 from shoal.simulation.plant import Plant, still_water
 from shoal.vehicles.description import Vehicle
 from shoal_gazebo.sdf_reader import read_model
@@ -47,7 +48,7 @@ def start(roll_deg: float = 0.0, heading_deg: float = 30.0) -> tuple[Array, Stat
 
 def difference(core: Array, gazebo: State) -> tuple[float, float]:
     """Distance in metres, angle in degrees."""
-    eta, *epsilon = core[3:7]
+    eta, *epsilon = core[ATTITUDE]
     turned = ENU_OF_NED @ Rotation.from_quat([*epsilon, eta]).as_matrix() @ FLU_OF_FRD
     angle = Rotation.from_matrix(turned.T @ gazebo.rotation).magnitude()
     return float(np.linalg.norm(ENU_OF_NED @ core[:3] - gazebo.position)), float(np.degrees(angle))

@@ -21,6 +21,7 @@ from shoal.frames import from_yaw
 from shoal.guidance.paths import standard_path
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal_ros import convert, endpoints
 from shoal_ros.formation import formation_from_json
 
@@ -48,7 +49,7 @@ class Sea:
         self.bench.tick(self.t_s)
         for name, state in self.states.items():
             if name not in self.silent:
-                self.odometry[name].publish(convert.odometry_to_message(Odometry.from_state(self.t_s, state), name))
+                self.odometry[name].publish(convert.odometry_to_message(Odometry(self.t_s, state), name))
 
     def begin(self) -> None:
         """Back to the start: guidance must notice the clock and start over, in hold."""
@@ -77,8 +78,8 @@ class Sea:
         for name in FLEET.names:
             own = slots.place(name, preview)
             assert own.headings_rad is not None
-            self.states[name][0:3] = own.positions_m[0]
-            self.states[name][3:7] = from_yaw(own.headings_rad[0])
+            self.states[name][POSITION] = own.positions_m[0]
+            self.states[name][ATTITUDE] = from_yaw(own.headings_rad[0])
 
     def stamp_s(self) -> float:
         return convert.from_stamp(self.setpoints[-1].header.stamp) if self.setpoints else -1.0
@@ -215,13 +216,13 @@ def test_exactly_one_owner(sea: Sea) -> None:
 def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     b = sea.bench
     assert not b.refusal("/guidance", test="line,circle", repeat=1, test_duration_s=3.0)
-    sea.states["bluerov2"][3:7] = from_yaw(np.radians(90 + 20))  # looks 20° past its partner
+    sea.states["bluerov2"][ATTITUDE] = from_yaw(np.radians(90 + 20))  # looks 20° past its partner
     assert b.trigger("/guidance/start_test").success
     sea.go_on(7.0)
     status = sea.test_status()
     assert (status["state"], status["test"], status["countdown_s"]) == ("waiting", "line", None)
     assert any("sees bluerov3" in said for said in status["waiting_for"])
-    sea.states["bluerov2"][3:7] = from_yaw(np.radians(90))
+    sea.states["bluerov2"][ATTITUDE] = from_yaw(np.radians(90))
     sea.go_on(3.0)
     assert 1.5 < sea.test_status()["countdown_s"] < 2.6
     sea.silent = {"bluerov3"}  # no odometry: the five seconds start again

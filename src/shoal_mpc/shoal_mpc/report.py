@@ -54,7 +54,7 @@ def sight(own: Odometry, other_m: Array) -> tuple[float, float]:
     distance = float(np.linalg.norm(away))
     if distance == 0.0:
         return 180.0, 0.0
-    ahead = rotation_matrix(own.quaternion)[:, 0]
+    ahead = rotation_matrix(own.attitude)[:, 0]
     across = float(np.linalg.norm(np.cross(ahead, away)))
     return float(np.degrees(np.arctan2(across, float(ahead @ away)))), distance
 

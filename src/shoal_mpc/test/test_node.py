@@ -57,7 +57,7 @@ class Sea:
     def at_rest(self, name: str) -> Odometry:
         heading = np.pi / 2 if name == ME else -np.pi / 2
         q = np.array([np.cos(heading / 2), 0, 0, np.sin(heading / 2)])
-        return Odometry(self.t_s, PLACES[name].copy(), q, np.zeros(3), np.zeros(3))
+        return Odometry.of_parts(self.t_s, PLACES[name].copy(), q, np.zeros(3), np.zeros(3))
 
     def tick(self) -> None:
         """One control period of the world, and whatever the controller answers."""

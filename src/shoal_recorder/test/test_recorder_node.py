@@ -129,7 +129,7 @@ def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
             b.until(lambda: stamp_s() == t_s, f"{t_s} s at the recorder", lambda: b.tick(t_s))  # noqa: B023
         heard_by_recorder(b, publisher)
         state = np.array([t_s, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
-        publisher.publish(convert.odometry_to_message(Odometry.from_state(t_s, state), "bluerov2"))
+        publisher.publish(convert.odometry_to_message(Odometry(t_s, state), "bluerov2"))
         for _ in range(20):  # twenty rounds of ours are many of the recorder's
             b.linger(0.01)
     child.signal(signal.SIGTERM)

@@ -29,6 +29,7 @@ from shoal.frames import (
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal_ros.cdr import Trajectory, read_odometry, read_trajectory, write_trajectory
 
 Array = NDArray[np.float64]
@@ -63,7 +64,7 @@ def odometry_to_message(odometry: Odometry, vehicle: str) -> OdometryMessage:
     message = OdometryMessage()
     message.header.stamp, message.header.frame_id = to_stamp(odometry.stamp_s), WORLD
     message.child_frame_id = body_frame(vehicle)
-    message.pose.pose = to_pose(odometry.position_m, odometry.quaternion)
+    message.pose.pose = to_pose(odometry.position_m, odometry.attitude)
     message.twist.twist.linear = _vector(frd_to_flu(odometry.velocity_mps))
     message.twist.twist.angular = _vector(frd_to_flu(odometry.rate_radps))
     return message
@@ -72,7 +73,7 @@ def odometry_to_message(odometry: Odometry, vehicle: str) -> OdometryMessage:
 def odometry_from_message(message: OdometryMessage) -> Odometry:
     """As it is: whether the numbers may be believed is the gate's business."""
     pose, twist = message.pose.pose, message.twist.twist
-    return Odometry(
+    return Odometry.of_parts(
         from_stamp(message.header.stamp),
         enu_to_ned(_array(pose.position)),
         quaternion_enu_to_ned(_rotation(pose.orientation)),
@@ -87,12 +88,12 @@ def odometry_from_bytes(data: bytes) -> Odometry:
     if quick is None:
         return odometry_from_message(deserialize_message(data, OdometryMessage))
     sec, nanosec, numbers = quick
-    return Odometry(
+    return Odometry.of_parts(
         sec + nanosec * 1e-9,
-        enu_to_ned(numbers[0:3]),
-        quaternion_enu_to_ned(scalar_first(numbers[3:7])),
-        flu_to_frd(numbers[7:10]),
-        flu_to_frd(numbers[10:13]),
+        enu_to_ned(numbers[POSITION]),
+        quaternion_enu_to_ned(scalar_first(numbers[ATTITUDE])),
+        flu_to_frd(numbers[VELOCITY]),
+        flu_to_frd(numbers[RATE]),
     )
 
 

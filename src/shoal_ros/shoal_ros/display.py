@@ -102,7 +102,7 @@ class DisplayNode(Node):
 
 def transform(name: str, odometry: Odometry) -> TransformStamped:
     """map → <vehicle>/base_link."""
-    pose = convert.to_pose(odometry.position_m, odometry.quaternion)
+    pose = convert.to_pose(odometry.position_m, odometry.attitude)
     message = TransformStamped(child_frame_id=convert.body_frame(name))
     message.header.stamp, message.header.frame_id = convert.to_stamp(odometry.stamp_s), convert.WORLD
     move = message.transform

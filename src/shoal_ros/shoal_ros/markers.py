@@ -30,11 +30,11 @@ def colour(index: int, alpha: float = 1.0) -> ColorRGBA:
 
 def vehicle_markers(index: int, name: str, odometry: Odometry, cone_deg: float) -> list[Marker]:
     """Box, name and sight cone."""
-    pose = to_pose(odometry.position_m, odometry.quaternion)
+    pose = to_pose(odometry.position_m, odometry.attitude)
     body = _marker(odometry.stamp_s, f"{name}/body", Marker.CUBE, pose, colour(index))
     body.scale.x, body.scale.y, body.scale.z = BODY_M
     text = _marker(odometry.stamp_s, f"{name}/name", Marker.TEXT_VIEW_FACING, to_pose(
-        odometry.position_m - np.array([0.0, 0.0, 0.5]), odometry.quaternion), colour(index))  # fmt: skip
+        odometry.position_m - np.array([0.0, 0.0, 0.5]), odometry.attitude), colour(index))  # fmt: skip
     text.text, text.scale.z = name, 0.3
     cone = _marker(odometry.stamp_s, f"{name}/cone", Marker.LINE_LIST, pose, colour(index, 0.4))
     cone.points, cone.scale.x = _cone(cone_deg), 0.01

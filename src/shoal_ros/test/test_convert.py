@@ -27,7 +27,9 @@ RNG = np.random.default_rng(5)
 
 def some_odometry() -> Odometry:
     q = RNG.standard_normal(4)
-    return Odometry(12.345678901, RNG.normal(size=3), q / np.linalg.norm(q), RNG.normal(size=3), RNG.normal(size=3))
+    return Odometry.of_parts(
+        12.345678901, RNG.normal(size=3), q / np.linalg.norm(q), RNG.normal(size=3), RNG.normal(size=3)
+    )
 
 
 def some_plan(points: int = 17) -> Plan:
@@ -51,7 +53,7 @@ def test_odometry_by_hand() -> None:
     """Heading east, 2 m north, 3 m east, 5 m deep, moving ahead and to starboard, turning to starboard."""
     half = math.radians(90) / 2
     state = np.array([2, 3, 5, math.cos(half), 0, 0, math.sin(half), 0.4, 0.1, 0.2, 0, 0, 0.3])
-    message = convert.odometry_to_message(Odometry.from_state(1.5, state), "bluerov2")
+    message = convert.odometry_to_message(Odometry(1.5, state), "bluerov2")
     p, q = message.pose.pose.position, message.pose.pose.orientation
     assert (p.x, p.y, p.z) == (3, 2, -5)
     assert (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))  # x along east: no rotation in ENU

@@ -18,7 +18,7 @@ from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec
 
 pytestmark = pytest.mark.ros
-NORTH = Odometry(1.0, np.array([1.0, 2.0, 5.0]), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
+NORTH = Odometry.of_parts(1.0, np.array([1.0, 2.0, 5.0]), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
 
 
 def test_vehicle_markers_stand_where_the_vehicle_is() -> None:

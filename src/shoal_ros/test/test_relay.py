@@ -125,7 +125,7 @@ def test_line_of_sight(channel: Channel) -> None:
     def stand(away_m: float) -> None:
         for name, y, heading in ((A, 0.0, np.pi / 2), (B, away_m, -np.pi / 2)):
             q = np.array([np.cos(heading / 2), 0, 0, np.sin(heading / 2)])
-            odometry = Odometry(channel.t_s, np.array([0, y, 5.0]), q, np.zeros(3), np.zeros(3))
+            odometry = Odometry.of_parts(channel.t_s, np.array([0, y, 5.0]), q, np.zeros(3), np.zeros(3))
             channel.odometry[name].publish(convert.odometry_to_message(odometry, name))
         channel.h.linger(0.2)
 

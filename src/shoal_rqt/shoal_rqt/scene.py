@@ -44,7 +44,7 @@ def _tell_fleet(model: FleetModel, record: RunRecord, now: int, wall_s: float) -
 
 def _tell_vehicle(model: FleetModel, record: RunRecord, now: int, i: int, name: str, wall_s: float) -> None:
     t_s, mode = float(record.times_s[now]), Mode(int(record.mode[now, i]))
-    model.take(updates.OdometryUpdate(name, Odometry.from_state(t_s, record.states[now, i])), wall_s)
+    model.take(updates.OdometryUpdate(name, Odometry(t_s, record.states[now, i])), wall_s)
     model.take(updates.ThrustUpdate(name, record.thrust_N[now, i]), wall_s)
     last = int(np.searchsorted(record.plan_times_s, t_s, side="right")) - 1
     stamp_s, points = float(record.plan_times_s[last]), record.plans_m[last, i]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from shoal.control.settings import ControllerSettings
 from shoal.fleet.file import Fleet, load_fleet
+from shoal.messages.odometry import Odometry
 from shoal.recordings.recording import RunRecord
 from shoal.simulation.simulator import RunSpec, simulate
 from shoal_rqt import updates
@@ -170,7 +170,8 @@ def _broken(station: Station) -> None:
         a.odometry.position_m - b.odometry.position_m
     )
     nearer = a.odometry.position_m - 0.68 * away
-    moved = replace(b.odometry, position_m=nearer, quaternion=_product(b.odometry.quaternion, _product(turn, turn)))
+    o, seen = b.odometry, _product(b.odometry.attitude, _product(turn, turn))
+    moved = Odometry.of_parts(o.stamp_s, nearer, seen, o.velocity_mps, o.rate_radps)
     _tell(model, updates.OdometryUpdate(b.name, moved))
     b.thrust_N = np.array([16.6, -16.6, 9.0, -4.0, 3.0, -2.0, 16.6, 1.0])
     b.trail.clear()

@@ -47,7 +47,7 @@ class Sight:
 def angle_and_distance(own: Odometry, other: Odometry) -> tuple[float, float]:
     """Degrees between the bow and the other vehicle, metres to it."""
     # Plain numbers: for two vehicles numpy's calls cost ten times the arithmetic. A test holds it to `fov_angles_deg`.
-    n, x, y, z = own.quaternion.tolist()
+    n, x, y, z = own.attitude.tolist()
     a, b, c = (other.position_m - own.position_m).tolist()
     distance = math.sqrt(a * a + b * b + c * c)
     if distance == 0.0:

@@ -65,7 +65,7 @@ class VehicleState:
         """Roll, pitch, yaw; yaw from 0 to 360 as on a compass."""
         if self.odometry is None:
             return None
-        r = rotation_matrix(self.odometry.quaternion)
+        r = rotation_matrix(self.odometry.attitude)
         roll, pitch = np.arctan2(r[2, 1], r[2, 2]), -np.arcsin(np.clip(r[2, 0], -1.0, 1.0))
         return np.degrees([roll, pitch, np.arctan2(r[1, 0], r[0, 0]) % (2 * np.pi)])
 

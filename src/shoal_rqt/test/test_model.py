@@ -17,6 +17,7 @@ from shoal.guidance.slots import Slots
 from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
+from shoal.messages.state import ATTITUDE
 from shoal_rqt import updates
 from shoal_rqt.fleets_here import running_domains
 from shoal_rqt.model import FleetModel
@@ -30,7 +31,7 @@ from shoal_rqt.waypoint_list import Mark, WaypointList
 
 def odometry(north: float = 0.0, east: float = 0.0, heading_deg: float = 0.0, t_s: float = 1.0) -> Odometry:
     half = np.radians(heading_deg) / 2
-    return Odometry(t_s, np.array([north, east, 5.0]), np.array([np.cos(half), 0, 0, np.sin(half)]),
+    return Odometry.of_parts(t_s, np.array([north, east, 5.0]), np.array([np.cos(half), 0, 0, np.sin(half)]),
                     np.array([0.3, 0.4, 0.0]), np.zeros(3))  # fmt: skip
 
 
@@ -104,8 +105,8 @@ def test_angles_are_those_of_the_reports() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
         a, b = rng.normal(size=(2, 13))
-        a[3:7] /= np.linalg.norm(a[3:7])
-        angle, distance = angle_and_distance(Odometry.from_state(0.0, a), Odometry.from_state(0.0, b))
+        a[ATTITUDE] /= np.linalg.norm(a[ATTITUDE])
+        angle, distance = angle_and_distance(Odometry(0.0, a), Odometry(0.0, b))
         assert angle == pytest.approx(float(fov_angles_deg(np.stack([a, b])[None], ((0, 1),))[0, 0]), abs=1e-6)
         assert distance == pytest.approx(float(np.linalg.norm(a[:3] - b[:3])))
 
@@ -151,7 +152,7 @@ def test_the_reason_of_a_fallback_is_told_with_its_figures() -> None:
 
 def test_a_message_that_is_not_a_number_counts_as_silence() -> None:
     model = pair()
-    bad = replace(odometry(), position_m=np.array([np.nan, 0, 0]))
+    bad = replace(odometry(), state=np.full(13, np.nan))
     model.take(updates.OdometryUpdate("bluerov2", bad), 5.0)
     assert model.vehicles["bluerov2"].heard_s == 0.0
 

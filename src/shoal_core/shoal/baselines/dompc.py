@@ -27,6 +27,7 @@ from shoal.messages.health import Health, Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import (
     Dynamics,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 HORIZON, STEP_S, MAX_ITERATIONS = 20, 0.1, 25
-POSITION, ATTITUDE, THRUST_CHANGE, THRUST = (35.0, 35.0, 60.0), 12.0, 0.1, 0.01
+POSITION_WEIGHTS, ATTITUDE_WEIGHT, THRUST_CHANGE, THRUST = (35.0, 35.0, 60.0), 12.0, 0.1, 0.01
 SOFT_M, HARD_M, SOFT_DEG, HARD_DEG, PENALTY = 2.0, 0.2, 30.0, 60.0, 70.0
 
 
@@ -115,8 +116,8 @@ class DompcBaseline:
         mode = Mode.NMPC
         if not np.isfinite(thrust).all():
             mode, thrust = Mode.ZERO_THRUST, np.zeros(self._thrusters)
-        velocity = rotate(x[None, 3:7], x[None, 7:10])
-        plan = Plan(self.name, self._sequence, t_s, np.array([t_s]), x[None, 0:3].copy(), velocity)
+        velocity = rotate(x[None, ATTITUDE], x[None, VELOCITY])
+        plan = Plan(self.name, self._sequence, t_s, np.array([t_s]), x[None, POSITION].copy(), velocity)
         ages = {other: t_s - p.stamp_s for other, p in neighbour_plans.items()}
         health = Health(mode, reason, iterations=int(stats["iter_count"]), neighbour_age_s=ages)
         return Command(thrust, plan, health)
@@ -124,9 +125,9 @@ class DompcBaseline:
     def _attitude(self, x: Array, setpoint: Array) -> Array:
         """Level, facing the vehicles to be seen, or the setpoint when there are none."""
         seen = [self._positions[other] for other in self._others if other in self._must_see]
-        towards = (np.mean(seen, axis=0) if seen else setpoint) - x[0:3]
+        towards = (np.mean(seen, axis=0) if seen else setpoint) - x[POSITION]
         near = np.hypot(towards[0], towards[1]) < 0.2  # no direction from a point one stands on
-        yaw = yaw_of(x[3:7]) if near else np.arctan2(towards[1], towards[0])
+        yaw = yaw_of(x[ATTITUDE]) if near else np.arctan2(towards[1], towards[0])
         return from_yaw(np.array([yaw]))[0]
 
 
@@ -136,7 +137,9 @@ def _build(vehicle: Vehicle, seen: Sequence[bool]) -> Any:
     q = x["quaternion"]
     delta = x["position"] - model.tvp["setpoint"]
     error = error_quaternion(model.tvp["attitude"], q)
-    cost = ca.dot(ca.DM(POSITION), delta**2) + ATTITUDE * ((error[0] ** 2 - 1) ** 2 + ca.sumsqr(error[1:4]))
+    cost = ca.dot(ca.DM(POSITION_WEIGHTS), delta**2) + ATTITUDE_WEIGHT * (
+        (error[0] ** 2 - 1) ** 2 + ca.sumsqr(error[1:4])
+    )
     mpc = do_mpc.controller.MPC(model)
     mpc.settings.n_horizon, mpc.settings.t_step, mpc.settings.n_robust = HORIZON, STEP_S, 2
     mpc.settings.store_full_solution = False

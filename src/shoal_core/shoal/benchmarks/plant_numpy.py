@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import skew
+from shoal.messages.state import ATTITUDE, TWIST
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix, rigid_body_mass
 
@@ -36,12 +37,12 @@ class NumpyPlant:
         k3 = self._ode(x + dt / 2 * k2, tau, current)
         k4 = self._ode(x + dt * k3, tau, current)
         x_next = x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        x_next[3:7] /= np.linalg.norm(x_next[3:7])
+        x_next[ATTITUDE] /= np.linalg.norm(x_next[ATTITUDE])
         return x_next, forces_next
 
     def _ode(self, x: Array, tau: Array, current: Array) -> Array:
         v = self.vehicle
-        q, nu = x[3:7], x[7:13]
+        q, nu = x[ATTITUDE], x[TWIST]
         s = skew(q[1:4])
         r = np.eye(3) + 2 * q[0] * s + 2 * s @ s
         water = r.T @ current

@@ -30,6 +30,7 @@ from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.provenance import code_version, machine_class
 from shoal.recordings.recording import RunRecord
 from shoal.simulation.scenario import RunSpec, build_scenario
@@ -153,10 +154,12 @@ def realised_cost(record: RunRecord) -> list[float]:
     """What the motion cost by the optimisation's own weights, summed up to each instant: the same yardstick for all."""
     w, states = ControllerSettings().weights, record.states
     trim = VehicleModel(load_vehicle("bluerov2_heavy", "wu2018")).trim()
-    error = (states[..., 0:3] - record.slots_m) ** 2 @ np.array([w.position_xy, w.position_xy, w.position_z])
-    speed = np.array([rotate(states[:, i, 3:7], states[:, i, 7:10]) for i in range(states.shape[1])]).transpose(1, 0, 2)
+    error = (states[..., POSITION] - record.slots_m) ** 2 @ np.array([w.position_xy, w.position_xy, w.position_z])
+    speed = np.array(
+        [rotate(states[:, i, ATTITUDE], states[:, i, VELOCITY]) for i in range(states.shape[1])]
+    ).transpose(1, 0, 2)
     motion = w.velocity * ((speed - record.reference_velocity_mps[:, None]) ** 2).sum(-1)
-    turning = w.rate * (states[..., 10:13] ** 2).sum(-1)
+    turning = w.rate * (states[..., RATE] ** 2).sum(-1)
     effort = w.thrust * ((record.thrust_N - trim) ** 2).sum(-1)
     sight = w.attitude * np.sin(np.deg2rad(fov_angles_deg(states, record.must_see)) / 2) ** 2
     total = (error + motion + turning + effort).sum(-1) + sight.sum(-1)

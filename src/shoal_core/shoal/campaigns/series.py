@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.state import POSITION
 from shoal.recordings.recording import RunRecord
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ def series_table(key: str, record: RunRecord, step_s: float) -> Any:
         **{f"reference_{axis}_m": reference[:, i] for i, axis in enumerate("xyz")},
         "fov_max_deg": _pooled(np.maximum, fov, starts),
         "distance_min_m": _pooled(np.minimum, distance, starts),
-        "vehicles_m": list(record.states[starts, :, 0:3].reshape(len(starts), -1).astype(np.float32)),
+        "vehicles_m": list(record.states[starts, :, POSITION].reshape(len(starts), -1).astype(np.float32)),
     }
     return pa.table({n: pa.array(columns[n], type=SERIES_SCHEMA.field(n).type) for n in SERIES_SCHEMA.names})
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import from_yaw, matrix, multiply, yaw_of
+from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 
@@ -30,16 +31,16 @@ class StationKeeping:
     def thrust(self, state: Array, steady_N: Array) -> Array:
         """Thrust (n,) within the limits; `steady_N` (n,) is what weight, water and model errors need at rest."""
         if self._target is None:
-            self._target = (state[0:3].copy(), yaw_of(state[3:7]))
+            self._target = (state[POSITION].copy(), yaw_of(state[ATTITUDE]))
         position, yaw = self._target
-        r_bn = matrix(state[3:7])
-        offset = position - state[0:3]
+        r_bn = matrix(state[ATTITUDE])
+        offset = position - state[POSITION]
         length = float(np.linalg.norm(offset))
         offset = offset * min(1.0, 1.0 / max(length, 1e-9))  # from afar: come back gently
-        conjugate = state[3:7] * np.array([1, -1, -1, -1])
+        conjugate = state[ATTITUDE] * np.array([1, -1, -1, -1])
         error = multiply(conjugate, from_yaw(np.array([yaw]))[0])
         angle = 2 * np.sign(error[0] or 1.0) * error[1:]
         pull = self._stiffness * np.concatenate([r_bn.T @ offset, angle])
-        thrust = steady_N + self._allocation @ (pull - self._drag * state[7:13])
+        thrust = steady_N + self._allocation @ (pull - self._drag * state[TWIST])
         worst = np.max(thrust / np.where(thrust >= 0, self._upper, self._lower))
         return np.asarray(thrust / max(1.0, worst))  # scaled as a whole: the direction of the wrench is kept

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.codegen import Buffered, compiled
 from shoal.estimation.position_noise import PositionNoiseMonitor
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE, POSITION, RATE, TWIST
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
 from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
@@ -67,11 +68,11 @@ def _functions(structure: Structure) -> tuple[ca.Function, ca.Function, ca.Funct
     next_x = normalised(rk4(rhs, x, h))
     step = ca.Function("estimator_step", inputs, [next_x])
     error = ca.SX.sym("error", 12)
-    moved = ca.vertcat(x[0:3] + error[0:3], _turned(x[3:7], error[3:6]), x[7:13] + error[6:12])
+    moved = ca.vertcat(x[POSITION] + error[0:3], _turned(x[ATTITUDE], error[3:6]), x[TWIST] + error[6:12])
     x_dot = rhs(moved)
     # Attitude: d(δθ)/dt = −ω × δθ + δω; the rest follows the state's own derivative.
-    angle_rate = -ca.cross(x[10:13], error[3:6]) + error[9:12]
-    rate = ca.vertcat(x_dot[0:3], angle_rate, x_dot[7:13])
+    angle_rate = -ca.cross(x[RATE], error[3:6]) + error[9:12]
+    rate = ca.vertcat(x_dot[POSITION], angle_rate, x_dot[TWIST])
     jac = ca.jacobian(rate, ca.vertcat(error, wrench, current))
     rates = ca.substitute(jac, error, ca.SX.zeros(12)) * h
     covariance, process = ca.SX.sym("P", SIZE, SIZE), ca.SX.sym("process", SIZE)
@@ -91,7 +92,7 @@ def _correction() -> ca.Function:
     x, measured = ca.SX.sym("x", 13), ca.SX.sym("measured", 13)
     extra, believed = ca.SX.sym("extra", 9), ca.SX.sym("believed", 9)
     gap = measured - x
-    q, seen = x[3:7], measured[3:7]
+    q, seen = x[ATTITUDE], measured[ATTITUDE]
     error_q = q[0] * seen[1:4] - seen[0] * q[1:4] - ca.cross(q[1:4], seen[1:4])  # of q* ⊗ seen
     angle = ca.if_else(ca.dot(q, seen) >= 0, 2.0, -2.0) * error_q
     innovation = ca.vertcat(gap[0:3], angle, gap[7:13])
@@ -103,7 +104,7 @@ def _correction() -> ca.Function:
         state -= gain @ column.T
     state = (state + state.T) / 2
     turned = _turned(q, change[3:6])
-    after = ca.vertcat(x[0:3] + change[0:3], turned / ca.norm_2(turned), x[7:13] + change[6:12])
+    after = ca.vertcat(x[POSITION] + change[0:3], turned / ca.norm_2(turned), x[TWIST] + change[6:12])
     disturbances = ca.fmin(ca.fmax(extra + change[12:21], -believed), believed)
     inputs = [covariance, variance, x, extra, believed, measured]
     return ca.Function("estimator_correct", inputs, [state, after, disturbances])
@@ -134,7 +135,7 @@ class StateEstimator:
         self._predict.inputs[1][:] = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
         )
-        self.reset(Odometry.from_state(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
+        self.reset(Odometry(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
 
     def adopt(self, vehicle: Vehicle, explained: Array | None = None) -> None:
         """Another description; `explained` is the part of the wrench (6) that it accounts for."""
@@ -185,7 +186,7 @@ class StateEstimator:
         self._correct.call()
         self._covariance[:], self.state = o[0], o[1].copy()
         self._disturb(o[2])
-        self._beside_m = odometry.position_m - self.state[0:3]
+        self._beside_m = odometry.position_m - self.state[POSITION]
 
     def _doubt_position(self, odometry: Odometry) -> None:
         """A position that scatters far more than described is averaged along the way made good.
@@ -194,7 +195,7 @@ class StateEstimator:
         reaches back by the memory only, lest a small error of the measured velocity lead far away.
         """
         self._count += 1
-        sigma_m = self._scatter.sigma_m(odometry.position_m - self.state[0:3] - self._beside_m)
+        sigma_m = self._scatter.sigma_m(odometry.position_m - self.state[POSITION] - self._beside_m)
         variance = self._measurement[0:3]
         if sigma_m is not None:
             variance = np.maximum(variance, sigma_m**2)

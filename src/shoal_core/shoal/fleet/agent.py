@@ -29,6 +29,7 @@ from shoal.messages.health import Health, Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
 from shoal.vehicles.parameters import mass_matrix
@@ -186,8 +187,8 @@ class Agent:
 
     def _weigh(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
-        axis = matrix(self.estimator.state[3:7])[2]  # down, seen from the vehicle
-        down_N = float(axis @ self.estimator.wrench[0:3])
+        axis = matrix(self.estimator.state[ATTITUDE])[2]  # down, seen from the vehicle
+        down_N = float(axis @ self.estimator.wrench[:3])
         weight_N = self._weighing.weight_N(t_s, self.vehicle.weight_N, down_N)
         if weight_N is None:
             return
@@ -256,12 +257,14 @@ class Agent:
     def _aim(self, ahead: Array, wanted: Preview, known: Neighbours) -> tuple[Goal, Others]:
         """Along the reference, around and in sight of the neighbours."""
         controller, limits = self.controller, self.settings.controller.limits
-        chosen = others_of.choose(known, ahead[0:3], self.must_see, self.settings.places)
+        chosen = others_of.choose(known, ahead[POSITION], self.must_see, self.settings.places)
         others = others_of.arrange(chosen, self.must_see, self.settings.places, len(wanted.times_s), limits)
-        own = ahead[0:3] if controller.cold else controller.problem.x[:, 0:3]
+        own = ahead[POSITION] if controller.cold else controller.problem.x[:, POSITION]
         seen = chosen.first(sum(name in self.must_see for name in chosen.names))
-        yaw = headings(own, seen, wanted, yaw_of(ahead[3:7]))
-        target = give_way_goal(wanted.positions_m, ahead[0:3], known, limits.distance_soft_m, self.settings.give_way)
+        yaw = headings(own, seen, wanted, yaw_of(ahead[ATTITUDE]))
+        target = give_way_goal(
+            wanted.positions_m, ahead[POSITION], known, limits.distance_soft_m, self.settings.give_way
+        )
         return Goal(target, wanted.velocities_mps, yaw), others
 
     def _stay(self, ahead: Array) -> tuple[Goal, Others]:
@@ -269,8 +272,8 @@ class Agent:
         points, ring = len(self.controller.times_s), self.settings.controller.ring
         self.controller.cold = True  # the last solution began metres from here
         if self._kept_yaw_rad is None:
-            self._kept_yaw_rad = yaw_of(ahead[3:7])
-        yaw, here = self._kept_yaw_rad, ahead[0:3].copy()
+            self._kept_yaw_rad = yaw_of(ahead[ATTITUDE])
+        yaw, here = self._kept_yaw_rad, ahead[POSITION].copy()
         if ring.form != "off":  # whose goal is its middle
             here[0:2] += ring.radius_m * math.cos(yaw), ring.radius_m * math.sin(yaw)
         goal = Goal(np.tile(here, (points, 1)), np.zeros((points, 3)), np.full(points, yaw))
@@ -286,7 +289,7 @@ class Agent:
         north, east, down = velocity_mps.tolist()
         i = self._ode.inputs  # level, at the origin, not turning; thrust, the second input, stays zero
         i[0][3], i[0][6] = math.cos(yaw_rad / 2), math.sin(yaw_rad / 2)
-        i[0][7:10] = c * north + s * east, c * east - s * north, down
+        i[0][VELOCITY] = c * north + s * east, c * east - s * north, down
         i[2][:], i[3][:] = self.estimator.current, self.estimator.wrench
         self._ode.call()
         thrust = self._hover @ self._ode.outputs[0][7:13]
@@ -351,7 +354,7 @@ class Agent:
             return self._solution.thrusts_N[min(k, len(self._solution.thrusts_N) - 1)]
         if mode is Mode.STATION_KEEPING:
             assert ahead is not None
-            return self._station.thrust(ahead, self._steady_thrust(np.zeros(3), yaw_of(ahead[3:7])))
+            return self._station.thrust(ahead, self._steady_thrust(np.zeros(3), yaw_of(ahead[ATTITUDE])))
         return np.zeros(len(self.vehicle.thrusters))
 
     def _plan(self, t_s: float, start_s: float, mode: Mode, ahead: Array | None) -> Plan:
@@ -363,7 +366,7 @@ class Agent:
         else:
             states = (self.estimator.state if ahead is None else ahead)[None, :]
             times = np.array([start_s])
-        positions = states[:, 0:3].copy()
+        positions = states[:, POSITION].copy()
         velocities = np.zeros_like(positions)
         if len(times) > 1:
             velocities[:-1] = (positions[1:] - positions[:-1]) / self.controller.problem.steps_s[:, None]

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE, RATE, VELOCITY
 
 
 class GateSettings(BaseModel):
@@ -30,10 +31,10 @@ def refuse(odometry: Odometry, t_s: float, settings: GateSettings) -> str | None
     values = odometry.state.tolist()  # thirteen plain numbers are looked at sooner than arrays of three
     if not all(map(math.isfinite, values)) or not math.isfinite(odometry.stamp_s):
         return "odometry is not finite"
-    norm = math.hypot(*values[3:7])
+    norm = math.hypot(*values[ATTITUDE])
     if abs(norm - 1.0) > 0.05:
         return f"odometry quaternion has length {norm:.3f}, expected 1"
-    if max(map(abs, values[7:10])) > 5 or max(map(abs, values[10:13])) > 20:
+    if max(map(abs, values[VELOCITY])) > 5 or max(map(abs, values[RATE])) > 20:
         return "odometry velocity is beyond 5 m/s or 20 rad/s"
     age = t_s - odometry.stamp_s
     if age > settings.odometry_age_s:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shoal.messages.plan import Plan
+from shoal.messages.state import ATTITUDE
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def in_sight(a: Array, b: Array, range_m: float, cone_deg: float) -> bool:
 
 def _surge_axis(state: Array) -> Array:
     """First column of R(q), body to NED."""
-    n, x, y, z = state[3:7] / np.linalg.norm(state[3:7])
+    n, x, y, z = state[ATTITUDE] / np.linalg.norm(state[ATTITUDE])
     return np.array([1 - 2 * (y * y + z * z), 2 * (x * y + n * z), 2 * (x * z - n * y)])
 
 

@@ -79,6 +79,6 @@ class NeighbourTable:
 
 def straight_on(name: str, odometry: Odometry) -> Plan:
     """The plan of one who tells none: on with its velocity, as far as the agent believes that."""
-    velocity = rotation_matrix(odometry.quaternion) @ odometry.velocity_mps
+    velocity = rotation_matrix(odometry.attitude) @ odometry.velocity_mps
     stamp = odometry.stamp_s
     return Plan(name, 0, stamp, np.array([stamp]), odometry.position_m[None].copy(), velocity[None], committed=False)

@@ -110,6 +110,6 @@ class ReferenceTracker:
         if self._held is None:
             if odometry is None or not np.isfinite(odometry.state).all():
                 return Preview(np.array([t_s]), np.zeros((1, 3)), np.zeros((1, 3)))
-            yaw = np.array([yaw_of(odometry.quaternion)])
+            yaw = np.array([yaw_of(odometry.attitude)])
             self._held = Preview(np.array([t_s]), odometry.position_m[None].copy(), np.zeros((1, 3)), yaw)
         return self._held

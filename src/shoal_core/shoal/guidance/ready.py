@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.fleet.topology import Pairs
 from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.state import POSITION
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ class ReadyRule:
         said = [f"{name}: no odometry" for name, state in states.items() if state is None]
         for name, state in states.items():
             if state is not None and name in places_m:
-                away_m = float(np.linalg.norm(state[0:3] - places_m[name]))
+                away_m = float(np.linalg.norm(state[POSITION] - places_m[name]))
                 if not away_m < self.distance_m:
                     said.append(f"{name}: {away_m:.1f} m from its place")
         for seer, seen in sight:

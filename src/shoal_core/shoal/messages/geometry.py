@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import rotation_matrix
+from shoal.messages.state import ATTITUDE, POSITION
 
 Array = NDArray[np.float64]
 Pairs = tuple[tuple[int, int], ...]
@@ -22,8 +23,8 @@ def fov_angles_deg(states: Array, must_see: Pairs) -> Array:
     angles = np.empty((len(states), len(must_see)))
     for column, (seer, seen) in enumerate(must_see):
         with np.errstate(invalid="ignore"):
-            forward = rotation_matrix(states[:, seer, 3:7])[:, :, 0]
-        away = states[:, seen, 0:3] - states[:, seer, 0:3]
+            forward = rotation_matrix(states[:, seer, ATTITUDE])[:, :, 0]
+        away = states[:, seen, POSITION] - states[:, seer, POSITION]
         across = np.linalg.norm(np.cross(forward, away), axis=1)
         angles[:, column] = np.degrees(np.arctan2(across, np.einsum("ti,ti->t", forward, away)))
         angles[np.linalg.norm(away, axis=1) == 0.0, column] = 180.0
@@ -39,4 +40,4 @@ def distances_m(states: Array) -> Array:
     """(T, V(V-1)/2) distances in the order of `all_pairs`; states (T,V,13)."""
     pairs = all_pairs(states.shape[1])
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    return np.asarray(np.linalg.norm(states[:, first, 0:3] - states[:, second, 0:3], axis=2))
+    return np.asarray(np.linalg.norm(states[:, first, POSITION] - states[:, second, POSITION], axis=2))

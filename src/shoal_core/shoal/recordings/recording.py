@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.state import POSITION
+
 Array = NDArray[np.float64]
 
 
@@ -71,4 +73,4 @@ class RunRecord:
     @property
     def centroid_m(self) -> Array:
         """(T,3) mean position of the fleet, true."""
-        return np.asarray(self.states[:, :, 0:3].mean(axis=1))
+        return np.asarray(self.states[:, :, POSITION].mean(axis=1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.state import ATTITUDE
+
 Array = NDArray[np.float64]
 
 
@@ -26,11 +28,11 @@ def linear(wanted_s: Array, times_s: Array, rows: Array) -> Array:
 def states(wanted_s: Array, times_s: Array, rows: Array) -> Array:
     """13-states: positions and velocities straight between, attitudes the short way round."""
     made = rows.copy()
-    turns = np.sum(made[1:, 3:7] * made[:-1, 3:7], axis=1) < 0  # q and -q are one attitude
-    made[1:, 3:7] *= np.where(np.cumsum(turns) % 2, -1.0, 1.0)[:, None]
+    turns = np.sum(made[1:, ATTITUDE] * made[:-1, ATTITUDE], axis=1) < 0  # q and -q are one attitude
+    made[1:, ATTITUDE] *= np.where(np.cumsum(turns) % 2, -1.0, 1.0)[:, None]
     result = linear(wanted_s, times_s, made)
-    length = np.linalg.norm(result[:, 3:7], axis=1, keepdims=True)
-    result[:, 3:7] /= np.where(length > 0, length, 1.0)
+    length = np.linalg.norm(result[:, ATTITUDE], axis=1, keepdims=True)
+    result[:, ATTITUDE] /= np.where(length > 0, length, 1.0)
     return result
 
 

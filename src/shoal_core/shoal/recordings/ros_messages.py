@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rosbags.typesys import Stores, get_typestore
 
 from shoal.frames import frd_to_flu, ned_to_enu, quaternion_ned_to_enu, scalar_last
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 
 Array = NDArray[np.float64]
 
@@ -41,9 +42,11 @@ def float64(value: float) -> Any:
 def odometry(t_s: float, vehicle: str, state: Array) -> Any:
     """nav_msgs/Odometry of a 13-state: pose in the world, twist in the body frame."""
     no_covariance = np.zeros(36)
-    pose = _new("geometry_msgs/msg/PoseWithCovariance", pose=_pose(state[0:3], state[3:7]), covariance=no_covariance)
-    twist = _new("geometry_msgs/msg/Twist", linear=_vector(frd_to_flu(state[7:10])),
-                 angular=_vector(frd_to_flu(state[10:13])))  # fmt: skip
+    pose = _new(
+        "geometry_msgs/msg/PoseWithCovariance", pose=_pose(state[POSITION], state[ATTITUDE]), covariance=no_covariance
+    )
+    twist = _new("geometry_msgs/msg/Twist", linear=_vector(frd_to_flu(state[VELOCITY])),
+                 angular=_vector(frd_to_flu(state[RATE])))  # fmt: skip
     return _new(
         "nav_msgs/msg/Odometry",
         header=header(t_s),
@@ -129,7 +132,7 @@ def _trajectory_point(after_s: float, place: Array, speed: Array) -> Any:
 
 
 def _transform(t_s: float, vehicle: str, state: Array) -> Any:
-    move = _new("geometry_msgs/msg/Transform", translation=_vector(ned_to_enu(state[0:3])),
-                rotation=_rotation(state[3:7]))  # fmt: skip
+    move = _new("geometry_msgs/msg/Transform", translation=_vector(ned_to_enu(state[POSITION])),
+                rotation=_rotation(state[ATTITUDE]))  # fmt: skip
     return _new("geometry_msgs/msg/TransformStamped", header=header(t_s), child_frame_id=f"{vehicle}/base_link",
                 transform=move)  # fmt: skip

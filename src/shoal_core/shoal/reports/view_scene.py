@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.frames import rotation_matrix
 from shoal.messages.geometry import all_pairs, distances_m, fov_angles_deg
 from shoal.messages.health import Mode
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import RunRecord
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ class Scene:
         start = int(np.searchsorted(r.times_s, t_s - TRAIL_S))
         plan = int(np.searchsorted(r.plan_times_s, t_s + 1e-9)) - 1
         for v, artists in enumerate(self.vehicles):
-            trail = _place(r.states[start : k + 1, v, 0:3])
+            trail = _place(r.states[start : k + 1, v, POSITION])
             artists.trail.set_data_3d(*trail)
             artists.body.set_data_3d(*trail[:, -1:])
             artists.cone.set_verts(_cone(r.states[k, v], r.limits.fov_soft_deg))
@@ -78,7 +79,7 @@ class Scene:
         (self.setpoint,) = axes.plot([], [], [], "k+", ms=9)
         self.sights = [axes.plot([], [], [], lw=1.2)[0] for _ in r.must_see]
         self.vehicles = [self._draw_vehicle(v) for v in range(len(r.names))]
-        around = np.concatenate([r.reference_m, r.states[:, :, 0:3].reshape(-1, 3)])
+        around = np.concatenate([r.reference_m, r.states[:, :, POSITION].reshape(-1, 3)])
         around = _place(around[np.all(np.isfinite(around), axis=1)])
         low, high = around.min(axis=1) - 0.5, around.max(axis=1) + 0.5
         thin = np.maximum(0.0, THINNEST * (high - low).max() - (high - low)) / 2  # a straight path still gets a room
@@ -145,6 +146,6 @@ def _cone(state: Array, half_angle_deg: float) -> list[Array]:
     turn = np.linspace(0.0, 2 * np.pi, CONE_EDGES + 1)
     wide, ahead = CONE_M * np.sin(np.radians(half_angle_deg)), CONE_M * np.cos(np.radians(half_angle_deg))
     rim = np.stack([np.full_like(turn, ahead), wide * np.cos(turn), wide * np.sin(turn)])
-    world = state[0:3] + (rotation_matrix(state[3:7]) @ rim).T
-    circle, nose = _place(world).T, _place(state[None, 0:3]).T[0]
+    world = state[POSITION] + (rotation_matrix(state[ATTITUDE]) @ rim).T
+    circle, nose = _place(world).T, _place(state[None, POSITION]).T[0]
     return [np.stack([nose, circle[i], circle[i + 1]]) for i in range(CONE_EDGES)]

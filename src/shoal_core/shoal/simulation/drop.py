@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import rotation_matrix
+from shoal.messages.state import ATTITUDE, RATE, TWIST
 from shoal.simulation.open_loop import Track, open_loop
 from shoal.simulation.plant import Plant
 from shoal.vehicles.allocation import allocate
@@ -60,7 +61,7 @@ def drop_test(vehicle: Vehicle, tilt_deg: float = 30.0, duration_s: float = 20.0
     askew = np.array([0, 0, _DEPTH_M, np.cos(half), *(np.sin(half) * axis), 0, 0, 0, 0, 0, 0])
     still = np.zeros((1, len(vehicle.thrusters)))
     release = open_loop([vehicle], askew[None], lambda _t: still, duration_s, period_s=0.05)
-    rotations = rotation_matrix(release.states[:, 0, 3:7])
+    rotations = rotation_matrix(release.states[:, 0, ATTITUDE])
     roll, pitch = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2]), -np.arcsin(rotations[:, 2, 0])
     net_N = vehicle.weight_N - vehicle.buoyancy_N
     steps = tuple(_step(model, AXES.index(a)) for a in ("surge", "sway", "heave", "yaw"))
@@ -75,7 +76,7 @@ def _step(model: VehicleModel, axis: int) -> Step:
     net_N = vehicle.weight_N - vehicle.buoyancy_N
     held = _run(vehicle, lambda x: push + _hold(x, axis, net_N))
     thrust = allocate(vehicle, push)[None]
-    alone = open_loop([vehicle], _START, lambda _t: thrust, _STEP_S, period_s=_PERIOD_S).states[:, 0, 7:13]
+    alone = open_loop([vehicle], _START, lambda _t: thrust, _STEP_S, period_s=_PERIOD_S).states[:, 0, TWIST]
     times_s: Array = _PERIOD_S * np.arange(len(held), dtype=np.float64)
     terminal = model.terminal_speed(axis, push[axis] + (net_N if axis == 2 else 0.0))
     return Step(AXES[axis], push[axis], times_s, held[:, axis], alone[:, axis], terminal)
@@ -84,7 +85,7 @@ def _step(model: VehicleModel, axis: int) -> Step:
 def _hold(state: Array, axis: int, net_N: float) -> Array:
     """Wrench (6,) that keeps the vehicle level, on course and at depth, except along the axis that is tested."""
     sign = np.copysign(1.0, state[3])
-    wrench = np.concatenate([[0.0, 0.0, -net_N], -_STIFFNESS * 2 * sign * state[4:7] - _DAMPING * state[10:13]])
+    wrench = np.concatenate([[0.0, 0.0, -net_N], -_STIFFNESS * 2 * sign * state[4:7] - _DAMPING * state[RATE]])
     wrench[axis] = 0.0
     return wrench
 
@@ -95,5 +96,5 @@ def _run(vehicle: Vehicle, wrench: Callable[[Array], Array]) -> Array:
     velocities = [np.zeros(6)]
     for _ in range(round(_STEP_S / _PERIOD_S)):
         state = plant.step([allocate(vehicle, wrench(plant.states[0]))], _PERIOD_S)[0]
-        velocities.append(state[7:13].copy())
+        velocities.append(state[TWIST].copy())
     return np.array(velocities)

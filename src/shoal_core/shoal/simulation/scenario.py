@@ -17,6 +17,7 @@ from shoal.guidance.formation import Formation, Slots
 from shoal.guidance.path_file import load_path
 from shoal.guidance.paths import Path, preview
 from shoal.messages.preview import Preview
+from shoal.messages.state import POSITION
 from shoal.simulation.conditions import Condition, load_condition
 from shoal.simulation.perturbation import controller_vehicle, perturbed
 from shoal.simulation.plant import Plant
@@ -86,7 +87,7 @@ def build_scenario(spec: RunSpec, fleet: Fleet | None = None) -> Scenario:
     facing = np.array([_heading(wanted, n, common) for n in fleet.names])
     states = draw_start(places, facing, center, must_see, condition.start, streams[0])
     # Two take the axis they happen to have; more keep the places they were drawn around, and with them the sight pairs.
-    slots = formation.assign(fleet.names, states[:, 0:3], center) if len(fleet.names) <= 2 else wanted
+    slots = formation.assign(fleet.names, states[:, POSITION], center) if len(fleet.names) <= 2 else wanted
     vehicles = [m.vehicle() for m in fleet.vehicles]
     plant = Plant(
         [perturbed(v, condition.plant, streams[1]) for v in vehicles],

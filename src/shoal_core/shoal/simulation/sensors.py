@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.simulation.conditions import Sensors
 
 Array = NDArray[np.float64]
@@ -57,9 +58,9 @@ class OdometrySensor:
         s = self.settings
         noise, uniform = self._rng.standard_normal(12), self._rng.uniform(-1.0, 1.0, 3)
         noise *= self._std
-        position = state[0:3] + self.position_bias_m + noise[0:3] + s.position_uniform_m * uniform
-        motion = state[7:13] + noise[6:12]
-        return Odometry(t_s, position, turned(state[3:7], noise[3:6]), motion[0:3], motion[3:6])
+        position = state[POSITION] + self.position_bias_m + noise[0:3] + s.position_uniform_m * uniform
+        motion = state[TWIST] + noise[6:12]
+        return Odometry.of_parts(t_s, position, turned(state[ATTITUDE], noise[3:6]), motion[0:3], motion[3:6])
 
 
 def turned(quaternion: Array, rotation_rad: Array) -> Array:

@@ -15,6 +15,7 @@ from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import POSITION
 from shoal.recordings.recording import Limits, RunRecord
 from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
 from shoal.simulation.water import still_water
@@ -128,7 +129,7 @@ class FleetSimulator:
         """The ready rule means they have been talking: everyone's start is known before the first step."""
         for i, name in enumerate(self.names):
             if name != receiver:
-                plan = Plan(name, 0, 0.0, np.zeros(1), states[i : i + 1, 0:3].copy(), np.zeros((1, 3)))
+                plan = Plan(name, 0, 0.0, np.zeros(1), states[i : i + 1, POSITION].copy(), np.zeros((1, 3)))
                 self.scenario.link.deliver(receiver, plan)
 
     def _move(self, t_s: float, thrust_N: Array) -> None:
@@ -210,7 +211,7 @@ class _Log:
         self.times[k], self.states[k] = t_s, states
         if scenario.plant.current is not still_water:
             for i, state in enumerate(states):
-                self.current[k, i] = scenario.plant.current(t_s, state[0:3])
+                self.current[k, i] = scenario.plant.current(t_s, state[POSITION])
 
     def finish(self, events: tuple[tuple[float, str, str], ...], wall_s: float, meta: dict[str, Any]) -> RunRecord:
         s, n = self._scenario, self.rows

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.campaigns.job import Job
 from shoal.fleet.file import Fleet
 from shoal.fleet.generate import ring_fleet
+from shoal.messages.state import POSITION
 from shoal.recordings.recording import RunRecord
 from shoal.simulation.conditions import Condition
 from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
@@ -45,7 +46,7 @@ def build_exchange(
     start = ring + (JITTER_M * rng.uniform(-1, 1, (count, 3)) if seed > 0 else 0.0)
     states = scenario.plant.states
     states[:] = 0.0
-    states[:, 0:3] = start
+    states[:, POSITION] = start
     states[:, 3], states[:, 6] = np.cos((angle + np.pi) / 2), np.sin((angle + np.pi) / 2)
     times = scenario.common.times_s
     center = np.array([0.0, 0.0, DEPTH_M])
@@ -63,7 +64,7 @@ def _run(scenario: Scenario) -> RunRecord:
     goals = np.array([scenario.slots[name].positions_m[0] for name in scenario.fleet.names])
     wanted, stood = round(STAY_S / scenario.spec.control_period_s), 0
     for _ in simulator.ticks():
-        gaps = np.linalg.norm(scenario.plant.states[:, 0:3] - goals, axis=1)
+        gaps = np.linalg.norm(scenario.plant.states[:, POSITION] - goals, axis=1)
         stood = stood + 1 if gaps.max() < ARRIVED_M else 0
         if stood > wanted:
             break
@@ -76,7 +77,7 @@ def simulate_exchange(job: Job) -> RunRecord:
         int(job.fleet), job.condition, job.seed, job.duration_s or 90.0, job.control_period_s or 0.05, job.controller
     )
     record = _run(scenario)
-    gaps = np.linalg.norm(record.states[:, :, 0:3] - record.slots_m, axis=2)  # (T,V)
+    gaps = np.linalg.norm(record.states[:, :, POSITION] - record.slots_m, axis=2)  # (T,V)
     inside = gaps.max(axis=1) < ARRIVED_M
     last_out = np.flatnonzero(~inside)
     goal_s = None

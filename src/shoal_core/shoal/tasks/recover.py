@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shoal.campaigns.job import Job
 from shoal.guidance.formation import Formation
 from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
 from shoal.recordings.recording import RunRecord
 from shoal.simulation.conditions import Condition
 from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
@@ -35,10 +36,10 @@ def build_recovery(condition: Condition, seed: int, duration_s: float, period_s:
     states[:] = 0.0
     half = _direction(rng) * rng.uniform(NEAREST_M, FARTHEST_M) / 2
     for state, side in zip(states, (1.0, -1.0), strict=True):
-        state[0:3] = middle + side * half
+        state[POSITION] = middle + side * half
         q = rng.standard_normal(4)
-        state[3:7] = q / np.linalg.norm(q)
-        state[7:10] = _direction(rng) * rng.uniform(0, FASTEST_MPS)
+        state[ATTITUDE] = q / np.linalg.norm(q)
+        state[VELOCITY] = _direction(rng) * rng.uniform(0, FASTEST_MPS)
     current = _direction(rng)
     current[2] *= 0.5
     scenario.plant.current = Constant((CURRENT_MPS * current / np.linalg.norm(current)).tolist())
@@ -46,7 +47,7 @@ def build_recovery(condition: Condition, seed: int, duration_s: float, period_s:
     scenario.common = still_preview(middle, times)
     scenario.path = still_path(middle, duration_s)
     slots = Formation(kind="point", spacing_m=scenario.fleet.formation.spacing_m).assign(
-        scenario.fleet.names, states[:, 0:3], middle
+        scenario.fleet.names, states[:, POSITION], middle
     )
     scenario.slots = {name: slots.place(name, scenario.common) for name in scenario.fleet.names}
     return scenario

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.errors import ShoalError
 from shoal.frames import from_yaw
 from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.simulation.conditions import Start
 
 Array = NDArray[np.float64]
@@ -74,5 +75,5 @@ def _facing(positions_m: Array, headings_rad: Array, must_see: tuple[tuple[int, 
 
 def _states(positions_m: Array, headings_rad: Array) -> Array:
     states = np.zeros((len(positions_m), 13))
-    states[:, 0:3], states[:, 3:7] = positions_m, from_yaw(headings_rad)
+    states[:, POSITION], states[:, ATTITUDE] = positions_m, from_yaw(headings_rad)
     return states

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.vehicles.parameters import Structure
 
 SX = ca.SX
@@ -144,7 +145,7 @@ class Dynamics:
 
     def quaternion_ode(self, p: dict[str, SX], x: SX, tau: SX, current_ned: SX, norm_gain: float = 0.0) -> SX:
         """ẋ of the 13-state; `norm_gain` pulls |q| back to 1 where no one normalises (Baumgarte)."""
-        q, nu = x[3:7], x[7:13]
+        q, nu = x[ATTITUDE], x[TWIST]
         r_bn = rotation(q)
         q_dot = quaternion_rate(q, nu[3:6]) + norm_gain * q * (1 - ca.dot(q, q))
         return ca.vertcat(r_bn @ nu[0:3], q_dot, self.acceleration(p, r_bn, nu, tau, current_ned))
@@ -166,5 +167,5 @@ def rk4(ode: Callable[[SX], SX], x: SX, dt: SX | float) -> SX:
 
 def normalised(x: SX) -> SX:
     """The 13-state with a unit quaternion."""
-    q = x[3:7]
-    return ca.vertcat(x[0:3], q / ca.norm_2(q), x[7:])
+    q = x[ATTITUDE]
+    return ca.vertcat(x[POSITION], q / ca.norm_2(q), x[7:])

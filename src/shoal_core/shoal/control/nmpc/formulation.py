@@ -12,6 +12,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.vehicles.dynamics import Dynamics, rk4, rotation
 from shoal.vehicles.parameters import Structure
 
@@ -114,20 +115,20 @@ class Formulation:
     def error(self, x: SX, s: dict[str, SX]) -> SX:
         """12 numbers: position, attitude, velocity and rate errors in the wanted body frame."""
         r_ref = rotation(s["quaternion"])
-        position = r_ref.T @ (x[0:3] - s["position"])
-        attitude = 2 * error_quaternion(s["quaternion"], x[3:7])[1:4]
-        velocity = x[7:10] - rotation(x[3:7]).T @ s["velocity"]
-        return ca.vertcat(position, attitude, velocity, x[10:13])
+        position = r_ref.T @ (x[POSITION] - s["position"])
+        attitude = 2 * error_quaternion(s["quaternion"], x[ATTITUDE])[1:4]
+        velocity = x[VELOCITY] - rotation(x[ATTITUDE]).T @ s["velocity"]
+        return ca.vertcat(position, attitude, velocity, x[RATE])
 
     def residuals(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> tuple[SX, SX]:
         """Residuals and their weights."""
-        delta = x[0:3] - s["position"]
+        delta = x[POSITION] - s["position"]
         flat = ca.sumsqr(delta[0:2])
         ring_root = ca.sqrt(flat + EPSILON_M2) - g["ring_radius"]  # the form the thesis wanted
         ring_quartic = flat - g["ring_radius"] ** 2  # the form it ran
-        q_error = error_quaternion(s["quaternion"], x[3:7])
-        velocity = x[7:10] - rotation(x[3:7]).T @ s["velocity"]
-        r = ca.vertcat(delta, ring_root, ring_quartic, q_error[1:4], 1 - q_error[0] ** 2, velocity, x[10:13])
+        q_error = error_quaternion(s["quaternion"], x[ATTITUDE])
+        velocity = x[VELOCITY] - rotation(x[ATTITUDE]).T @ s["velocity"]
+        r = ca.vertcat(delta, ring_root, ring_quartic, q_error[1:4], 1 - q_error[0] ** 2, velocity, x[RATE])
         attitude = ca.repmat(g["attitude"], 3, 1)  # ‖ε̃‖² = 1 − (q·q_d)²
         w = ca.vertcat(
             g["position"], g["ring_root"], g["ring_quartic"], attitude, g["attitude_quartic"], g["velocity"], g["rate"]
@@ -137,9 +138,9 @@ class Formulation:
     def rows(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> tuple[SX, SX]:
         """Row values above the soft bound (≥ 0 wanted) and how far below it the hard bound lies."""
         values, gaps = [], []
-        bow = rotation(x[3:7])[:, 0]
+        bow = rotation(x[ATTITUDE])[:, 0]
         for j in range(self.neighbours):
-            away = s["others"][3 * j : 3 * j + 3] - x[0:3]
+            away = s["others"][3 * j : 3 * j + 3] - x[POSITION]
             distance = ca.sqrt(ca.sumsqr(away) + EPSILON_M2)
             cosine = ca.dot(bow, away) / distance
             seen = g["sight"][j]

@@ -15,6 +15,7 @@ from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
 from shoal.control.nmpc.terminal import terminal_weight
 from shoal.control.settings import ControllerSettings
 from shoal.frames import from_yaw, turn_towards
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
 from shoal.vehicles.parameters import parameter_vector, structure_of
@@ -181,15 +182,15 @@ class Nmpc:
     def _fill_goal(self, x0: Array, goal: Goal) -> None:
         """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
         p = self.problem
-        gap = goal.positions_m - x0[0:3]
+        gap = goal.positions_m - x0[POSITION]
         squared = np.einsum("ij,ij->i", gap, gap)
         far = squared > self._reach_m**2
         p.position_ref[:], p.velocity_ref[:] = goal.positions_m, goal.velocities_mps
         if far.any() and self.settings.ring.form == "off":  # a ring's centre is not a place to go to
             way = gap[far] / np.sqrt(squared[far])[:, None]
-            p.position_ref[far] = x0[0:3] + self._reach_m[far, None] * way
+            p.position_ref[far] = x0[POSITION] + self._reach_m[far, None] * way
             p.velocity_ref[far] = self.settings.approach.speed_mps * way
-        p.quaternion_ref[:] = turn_towards(x0[3:7], from_yaw(goal.headings_rad), self._turn_rad)
+        p.quaternion_ref[:] = turn_towards(x0[ATTITUDE], from_yaw(goal.headings_rad), self._turn_rad)
 
     def _fill_others(self, others: Others) -> None:
         p = self.problem
@@ -212,8 +213,8 @@ class Nmpc:
             p.x[:], p.u[:] = states @ p.x, thrusts @ p.u
         np.minimum(np.maximum(p.x[:, 7:], -FASTEST), FASTEST, out=p.x[:, 7:])
         p.x[0] = x0
-        q = p.x[:, 3:7]
-        facing = q @ x0[3:7]
+        q = p.x[:, ATTITUDE]
+        facing = q @ x0[ATTITUDE]
         if facing.min() < 0:
             q[facing < 0] *= -1
         q /= np.sqrt(np.einsum("ij,ij->i", q, q))[:, None]

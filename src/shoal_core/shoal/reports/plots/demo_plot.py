@@ -10,6 +10,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
 from shoal.frames import rotation_matrix
+from shoal.messages.state import ATTITUDE
 from shoal.reports.plots.style import COLOURS, GREY, INK, WATER, new_figure, save, styled
 from shoal.simulation.demo import Demo
 
@@ -74,7 +75,7 @@ def _draw_tracks(axes: Any, demo: Demo) -> None:
 def _outline(state: Array, colour: str) -> Polygon:
     """A vehicle's footprint, nose first, three halves of its size to be seen."""
     shape = 1.5 * np.array([[0.32, 0, 0], [0.18, 0.24, 0], [-0.23, 0.24, 0], [-0.23, -0.24, 0], [0.18, -0.24, 0]])
-    corners = state[:3] + shape @ rotation_matrix(state[3:7]).T
+    corners = state[:3] + shape @ rotation_matrix(state[ATTITUDE]).T
     return Polygon(corners[:, 1::-1], facecolor="white", edgecolor=colour, linewidth=1.4, zorder=4)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.frames import rotation_matrix
 from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.state import ATTITUDE
 from shoal.recordings.recording import RunRecord
 from shoal.reports.plots.style import COLOURS, GREY, INK, headline, new_figure, save, styled
 
@@ -80,7 +81,7 @@ def _snapshot(axes: Any, record: RunRecord, k: int, alpha: float) -> None:
     for a, b in record.must_see:
         if a < b:
             axes.plot(p[[a, b], 1], p[[a, b], 0], color=GREY, lw=0.7, alpha=0.7 * alpha)
-    bow = rotation_matrix(record.states[k, :, 3:7])[:, :, 0]
+    bow = rotation_matrix(record.states[k, :, ATTITUDE])[:, :, 0]
     for i in range(len(record.names)):
         colour = COLOURS[i % len(COLOURS)]
         tip = p[i] + 0.7 * bow[i]

@@ -23,6 +23,7 @@ from shoal.control.nmpc.backends.hpipm import Layout
 from shoal.control.nmpc.backends.linearise import variational_step
 from shoal.control.nmpc.formulation import NE, NX, Formulation, split
 from shoal.control.nmpc.problem import Problem
+from shoal.messages.state import ATTITUDE
 
 Array = NDArray[np.float64]
 MAX_ITERATIONS = 200
@@ -236,7 +237,7 @@ class Converged:
     def _take(self, z: Array, rows: Array, cost: float) -> None:
         p, at = self.problem, self.layout
         p.x[1:] = z[at.x]
-        p.x[:, 3:7] /= np.linalg.norm(p.x[:, 3:7], axis=1, keepdims=True)
+        p.x[:, ATTITUDE] /= np.linalg.norm(p.x[:, ATTITUDE], axis=1, keepdims=True)
         p.u[:] = np.clip(z[at.u], self._lower[at.u], self._upper[at.u])
         slack = self._slack = np.maximum(z[at.s], 0.0)
         violation = slack - rows[at.path]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.control.nmpc.problem import Problem
+from shoal.messages.state import ATTITUDE
 
 Array = NDArray[np.float64]
 PARTS = (slice(0, 3), slice(3, 7), slice(7, None))  # position, quaternion, velocities
@@ -22,7 +23,7 @@ def accept(problem: Problem, dx: Array, du: Array, status: int, box: tuple[Array
     length = np.array([np.sqrt((dx[:, part] ** 2).sum(axis=1).max()) for part in PARTS])
     share = float(min(1.0, (problem.max_step / np.maximum(length, 1e-12)).min()))
     problem.x += share * dx
-    problem.x[:, 3:7] /= np.linalg.norm(problem.x[:, 3:7], axis=1, keepdims=True)
+    problem.x[:, ATTITUDE] /= np.linalg.norm(problem.x[:, ATTITUDE], axis=1, keepdims=True)
     lower, upper = problem.u + box[0], problem.u + box[1]
     problem.u[:] = np.clip(problem.u + share * du, lower, upper)
     problem.report[2], problem.report[7] = share, status
