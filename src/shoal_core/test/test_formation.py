@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from shoal.errors import ShoalError
-from shoal.guidance.formation import Formation, Slots
+from shoal.guidance.formation import Formation, Placement
 from shoal.guidance.paths import preview, standard_path
 from shoal.messages.preview import Preview
 
@@ -28,8 +28,8 @@ def standing(headings_rad: Array | None = None) -> Preview:
     return Preview(np.array([0.0]), CENTER[None], np.zeros((1, 3)), headings_rad)
 
 
-def places(slots: Slots, names: list[str], common: Preview | None = None) -> Array:
-    return np.array([slots.place(n, common or standing()).positions_m[0] for n in names])
+def places(slots: Placement, names: list[str], common: Preview | None = None) -> Array:
+    return np.array([slots.setpoint(n, common or standing()).positions_m[0] for n in names])
 
 
 def pair_distances(points: Array) -> Array:
@@ -108,7 +108,7 @@ def test_around_the_middle_all_face_it(kind: str, yaw_rad: float) -> None:
     names, at = fleet(5)
     slots = FORMATIONS[kind].assign(names, at, CENTER, yaw_rad=yaw_rad)
     for name in names:
-        own = slots.place(name, standing())
+        own = slots.setpoint(name, standing())
         assert own.headings_rad is not None
         inward = CENTER - own.positions_m[0]
         facing = np.array([np.cos(own.headings_rad[0]), np.sin(own.headings_rad[0]), 0.0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.config.files import load_yaml
 from shoal.vehicles.description import Vehicle
 
@@ -20,11 +21,7 @@ ACCENTS: tuple[Triple, ...] = (
 )  # fmt: skip
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Part(_Frozen):
+class Part(FileModel):
     """One visible shape."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -46,7 +43,7 @@ class Part(_Frozen):
         return self
 
 
-class Place(_Frozen):
+class Place(FileModel):
     """Where the camera sits."""
 
     at: Triple
@@ -58,7 +55,7 @@ class Lamp(Place):
     name: str
 
 
-class Visual(_Frozen):
+class Visual(FileModel):
     """A look file, validated."""
 
     colours: dict[str, Triple | Literal["accent"]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.fleet.file import Fleet
 from shoal.fleet.placement import Shape
 from shoal.guidance.director import DirectorSettings
@@ -18,10 +19,8 @@ from shoal.guidance.velocity_setpoint import TurnLimits
 FIXED = ("start_mode", "preview_s", "rate_hz", "patience_s")  # read-only once the node runs
 
 
-class GuidanceSettings(BaseModel):
+class GuidanceSettings(FileModel):
     """Flat, because each field is a parameter of that name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     start_mode: Literal["hold", "manual", "waypoints", "test"] = Field(
         default="hold", description="mode taken as soon as the whole fleet is heard; 'test' starts the tests"

@@ -76,7 +76,7 @@ class Sea:
         slots = formation_from_json(self.formations[-1].data).slots
         preview = convert.preview_from_message(self.references[-1])
         for name in FLEET.names:
-            own = slots.place(name, preview)
+            own = slots.setpoint(name, preview)
             assert own.headings_rad is not None
             self.states[name][POSITION] = own.positions_m[0]
             self.states[name][ATTITUDE] = from_yaw(own.headings_rad[0])

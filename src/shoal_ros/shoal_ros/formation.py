@@ -14,14 +14,14 @@ import numpy as np
 from shoal.errors import ShoalError
 from shoal.fleet.topology import Pairs
 from shoal.frames import flu_to_frd, frd_to_flu
-from shoal.guidance.slots import Slots
+from shoal.messages.placement import Placement
 
 
 @dataclass(frozen=True)
 class FormationNews:
     """What guidance tells the controllers."""
 
-    slots: Slots
+    slots: Placement
     sight: Pairs  # (a, b): a must see b
 
 
@@ -49,7 +49,7 @@ def formation_from_json(text: str) -> FormationNews:
         data: dict[str, Any] = json.loads(text)
         radius = data["radius_m"]
         headings = data["headings_rad"]
-        slots = Slots(
+        slots = Placement(
             offsets={name: flu_to_frd(np.array(o, dtype=float)) for name, o in data["offsets"].items()},
             radius_m=tuple((float(t), float(r)) for t, r in radius) if isinstance(radius, list) else float(radius),
             headings_rad=None if headings is None else {name: -float(h) for name, h in headings.items()},

@@ -126,7 +126,7 @@ def test_formation_there_and_back(formation: Formation) -> None:
     assert news.slots.order == slots.order
     common = Preview(np.arange(4.0), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)))
     for name in names:
-        before, after = slots.place(name, common), news.slots.place(name, common)
+        before, after = slots.setpoint(name, common), news.slots.setpoint(name, common)
         np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-12)
         np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-12)
         if before.headings_rad is not None:

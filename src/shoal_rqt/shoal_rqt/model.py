@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
-from shoal.guidance.slots import Slots
+from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
 from shoal.recordings.recording import Limits
 from shoal_rqt import updates as n
@@ -54,7 +54,7 @@ class FleetModel:
         self.verdicts: deque[Verdict] = deque(maxlen=50)
         self.preview: Preview | None = None
         self.reference_heard_s: float | None = None
-        self.slots: Slots | None = None
+        self.slots: Placement | None = None
         self.sight_pairs: tuple[tuple[str, str], ...] = ()
         self.queue_m: Array = np.zeros((0, 3))
         self.current_mps: Array | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.fleet.file import Fleet
-from shoal.guidance.slots import Slots
 from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal.recordings.recording import RunRecord
@@ -39,7 +39,7 @@ def _tell_fleet(model: FleetModel, record: RunRecord, now: int, wall_s: float) -
     model.take(updates.ReferenceUpdate(preview), wall_s)
     offsets = {n: record.slots_m[now, i] - record.reference_m[now] for i, n in enumerate(record.names)}
     sight = tuple((record.names[a], record.names[b]) for a, b in record.must_see)
-    model.take(updates.FormationUpdate(Slots(offsets, 1.0, None, 0.0, record.names), sight), wall_s)
+    model.take(updates.FormationUpdate(Placement(offsets, 1.0, None, 0.0, record.names), sight), wall_s)
 
 
 def _tell_vehicle(model: FleetModel, record: RunRecord, now: int, i: int, name: str, wall_s: float) -> None:

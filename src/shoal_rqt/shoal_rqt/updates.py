@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.guidance.slots import Slots
 from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 
@@ -106,7 +106,7 @@ class ReferenceUpdate(Update):
 class FormationUpdate(Update):
     """Who has which place, and who must see whom."""
 
-    slots: Slots
+    slots: Placement
     sight: tuple[tuple[str, str], ...]
 
 

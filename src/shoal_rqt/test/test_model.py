@@ -13,9 +13,9 @@ import pytest
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
 from shoal.guidance.path_file import load_path
-from shoal.guidance.slots import Slots
 from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE
 from shoal_rqt import updates
@@ -38,7 +38,7 @@ def odometry(north: float = 0.0, east: float = 0.0, heading_deg: float = 0.0, t_
 def pair(distance_m: float = 2.2, heading_deg: float = 0.0) -> FleetModel:
     """bluerov2 at the origin looks north to bluerov3, which looks back."""
     model = FleetModel(load_fleet("two"))
-    slots = Slots({"bluerov2": np.zeros(3), "bluerov3": np.zeros(3)}, 1.0, None, 0.0, ("bluerov2", "bluerov3"))
+    slots = Placement({"bluerov2": np.zeros(3), "bluerov3": np.zeros(3)}, 1.0, None, 0.0, ("bluerov2", "bluerov3"))
     sight = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
     model.take(updates.FormationUpdate(slots, sight), 0.0)
     model.take(updates.OdometryUpdate("bluerov2", odometry(heading_deg=heading_deg)), 0.0)

@@ -5,25 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
 
 Number = Field(ge=0, le=63)
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Axis(_Frozen):
+class Axis(FileModel):
     """An axis of sensor_msgs/Joy, -1 to 1, and which way counts."""
 
     axis: int = Number
     sign: Literal[-1, 1] = 1
 
 
-class Trigger(_Frozen):
+class Trigger(FileModel):
     """An axis that springs back to one end."""
 
     axis: int = Number
@@ -37,7 +34,7 @@ class Trigger(_Frozen):
         return self
 
 
-class Axes(_Frozen):
+class Axes(FileModel):
     """Sticks. Directions of the map: ENU."""
 
     east: Axis
@@ -45,14 +42,14 @@ class Axes(_Frozen):
     yaw: Axis  # counter-clockwise seen from above
 
 
-class Triggers(_Frozen):
+class Triggers(FileModel):
     """Depth."""
 
     up: Trigger
     down: Trigger
 
 
-class Buttons(_Frozen):
+class Buttons(FileModel):
     """The dead man is a must; the others ask for a mode, hold at any time and the rest while the dead man is held."""
 
     dead_man: int = Number
@@ -67,7 +64,7 @@ class Buttons(_Frozen):
         return {mode: button for mode, button in given.items() if button is not None}
 
 
-class StickLimits(_Frozen):
+class StickLimits(FileModel):
     """At full deflection."""
 
     horizontal_mps: float = Field(default=0.4, gt=0, le=5)
@@ -75,7 +72,7 @@ class StickLimits(_Frozen):
     yaw_degps: float = Field(default=8.0, gt=0, le=90)
 
 
-class Layout(_Frozen):
+class Layout(FileModel):
     """A joystick file, validated."""
 
     version: int = Field(ge=1, le=1)

@@ -9,16 +9,16 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from shoal.campaigns.job import DEFAULT_SIMULATE, Job
+from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml, validate
 from shoal.errors import ShoalError
 from shoal.simulation.conditions import Condition, load_condition
-from shoal.simulation.currents import Frozen
 
 Inline = dict[str, Any]  # a condition written in place; needs a name
 Record = Literal["none", "first", "failed", "worst", "all"]
 
 
-class Cell(Frozen):
+class Cell(FileModel):
     """One line of a free list; everything not given comes from the campaign's own first entries."""
 
     path: str
@@ -28,7 +28,7 @@ class Cell(Frozen):
     duration_s: float | None = Field(default=None, gt=0)
 
 
-class Campaign(Frozen):
+class Campaign(FileModel):
     """paths × conditions × vary × fleets × controllers, and/or a list of cells; each with `runs` seeds."""
 
     name: str = ""

@@ -16,7 +16,7 @@ from shoal.errors import ShoalError
 
 Model = TypeVar("Model", bound=BaseModel)
 
-KINDS = ("vehicles", "fleets", "conditions", "campaigns", "joysticks", "paths")
+KINDS = ("vehicles", "fleets", "controllers", "conditions", "campaigns", "joysticks", "paths")
 
 
 def config_roots() -> Iterator[Path]:

@@ -6,22 +6,23 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from shoal.config.file_model import FileModel
+from shoal.guidance.give_way import GiveWayRule
+from shoal.messages.limits import Limits
 
 Array = NDArray[np.float64]
+MOST_STEPS = 63  # of the horizon: the compiled solver's arrays
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Weights(_Frozen):
+class Weights(FileModel):
     """K of the cost terms K·error², per 0.1 s of horizon (spec section 3)."""
 
     position_xy: float = Field(default=35.0, ge=0, le=1000, description="1/m², horizontal position")
     position_z: float = Field(default=45.0, ge=0, le=1000, description="1/m², depth")
     attitude: float = Field(default=20.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
-    attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², the thesis's second term")
+    attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², Fosso 2023's second term")
     velocity: float = Field(default=12.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
     rate: float = Field(default=3.0, ge=0, le=1000, description="s², body rates")
     thrust: float = Field(default=0.01, ge=1e-6, le=100, description="1/N², against the trim thrust")
@@ -29,7 +30,7 @@ class Weights(_Frozen):
     proximal: float = Field(default=0.01, ge=0, le=100, description="1/N², thrust plan against the last plan")
 
 
-class Penalties(_Frozen):
+class Penalties(FileModel):
     """Exact penalties: price per unit of violation (l1), plus a small quadratic one that keeps the QP well-posed."""
 
     distance_soft: float = Field(default=300.0, ge=1, le=1e4, description="1/m")
@@ -45,29 +46,7 @@ class Penalties(_Frozen):
         return self
 
 
-class Limits(_Frozen):
-    """Bounds that the optimisation keeps."""
-
-    distance_soft_m: float = Field(default=2.0, gt=0, le=100)
-    distance_hard_m: float = Field(default=0.75, gt=0, le=100)
-    sight_soft_deg: float = Field(default=30.0, gt=0, lt=180)
-    sight_hard_deg: float = Field(default=60.0, gt=0, lt=180)
-    thrust_step_N: float = Field(default=12.0, gt=0, le=200, description="largest change of a command in one period")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Limits:
-        if self.distance_soft_m < self.distance_hard_m:
-            raise ValueError(
-                f"distance_soft_m = {self.distance_soft_m} < distance_hard_m = {self.distance_hard_m}, expected ≥"
-            )
-        if self.sight_soft_deg > self.sight_hard_deg:
-            raise ValueError(
-                f"sight_soft_deg = {self.sight_soft_deg} > sight_hard_deg = {self.sight_hard_deg}, expected ≤"
-            )
-        return self
-
-
-class Ring(_Frozen):
+class Ring(FileModel):
     """Position cost on a ring around the setpoint instead of a place of one's own."""
 
     form: Literal["off", "root", "quartic"] = "off"
@@ -75,7 +54,7 @@ class Ring(_Frozen):
     weight: float = Field(default=35.0, ge=0, le=1000)
 
 
-class Approach(_Frozen):
+class Approach(FileModel):
     """How far the reference may run ahead of the vehicle, so that large errors stay well-posed."""
 
     reach_m: float = Field(default=0.6, gt=0, le=10, description="error that is always allowed")
@@ -84,20 +63,31 @@ class Approach(_Frozen):
     turn_rate_dps: float = Field(default=45.0, gt=0, le=180, description="turning rate from afar")
 
 
-class ControllerSettings(_Frozen):
+class NmpcSettings(FileModel):
     """Everything about the optimisation but the vehicle."""
 
     weights: Weights = Weights()
     penalties: Penalties = Penalties()
-    limits: Limits = Limits()
+    limits: Limits = Field(default=Limits(), description="the fleet's, unless given here")
+    thrust_step_N: float = Field(default=12.0, gt=0, le=200, description="largest change of a command in one period")
     ring: Ring = Ring()
     approach: Approach = Approach()
+    give_way: GiveWayRule = GiveWayRule()
+    max_neighbours: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
+    backend: str = Field(default="auto", description="solver: auto, kernel, hpipm, …")
     fine_steps: int = Field(default=20, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
     fine_step_s: float = Field(default=0.1, gt=0, le=0.5)
     coarse_steps: int = Field(default=0, ge=0, le=50, description="steps of coarse_step_s behind them")
     coarse_step_s: float = Field(default=0.15, gt=0, le=0.5)
     max_qp_iterations: int = Field(default=25, ge=3, le=100)
     qp_tolerance: float = Field(default=1e-3, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _fits_the_solver(self) -> NmpcSettings:
+        steps = self.fine_steps + self.coarse_steps
+        if steps > MOST_STEPS:
+            raise ValueError(f"fine_steps + coarse_steps = {steps}, expected at most {MOST_STEPS}: the solver's room")
+        return self
 
     @property
     def steps_s(self) -> Array:

@@ -12,9 +12,10 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from shoal.codegen import Buffered, compiled
+from shoal.config.file_model import FileModel
 from shoal.estimation.position_noise import PositionNoiseMonitor
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION, RATE, TWIST
@@ -28,10 +29,9 @@ SIZE = 21  # δp δθ δv δω wrench current
 FAST_BUILD = ("-O1", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 
 
-class EstimatorSettings(BaseModel):
+class EstimatorSettings(FileModel):
     """Noise levels. Measurement: one sigma. Process: growth of one sigma in a second."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     position_m: float = Field(default=0.02, gt=0)
     attitude_deg: float = Field(default=0.5, gt=0)
     velocity_mps: float = Field(default=0.01, gt=0)
@@ -121,28 +121,40 @@ class StateEstimator:
 
     def __init__(self, vehicle: Vehicle, settings: EstimatorSettings) -> None:
         self.settings = settings
-        structure = structure_of(vehicle)
-        self._step, self._predict, self._correct = map(Buffered, _functions(structure))
-        self.adopt(vehicle)
+        self._load(structure_of(vehicle))
         s = settings
         degree = np.pi / 180
         self._measurement = np.repeat(
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
+        self._position_noise = PositionNoiseMonitor(s.scatter_factor * s.position_m)
+        self._set_parameters(vehicle)
+        self.reset(Odometry(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
+
+    def _load(self, structure: Structure) -> None:
+        self._structure = structure
+        self._step, self._predict, self._correct = map(Buffered, _functions(structure))
+
+    def _set_parameters(self, vehicle: Vehicle) -> None:
+        s, theta = self.settings, parameter_vector(vehicle, self._structure)
+        self._step.inputs[4][:], self._predict.inputs[6][:] = theta, theta
         self._correct.inputs[1][:] = self._measurement
-        self._scatter = PositionNoiseMonitor(s.scatter_factor * s.position_m)
         self._correct.inputs[4][:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         self._predict.inputs[1][:] = np.repeat(
             [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
         )
-        self.reset(Odometry(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
 
-    def adopt(self, vehicle: Vehicle, explained: Array | None = None) -> None:
-        """Another description; `explained` is the part of the wrench (6) that it accounts for."""
-        theta = parameter_vector(vehicle, structure_of(vehicle))
-        self._step.inputs[4][:], self._predict.inputs[6][:] = theta, theta
-        if explained is not None:
-            self._disturb(self._disturbances - np.concatenate([explained, np.zeros(3)]))
+    def set_vehicle(self, vehicle: Vehicle) -> None:
+        """Another description; the state and what is known of it stay."""
+        structure = structure_of(vehicle)
+        if structure != self._structure:
+            self._load(structure)
+        self._set_parameters(vehicle)
+        self._disturb(self._disturbances)
+
+    def explain(self, wrench: Array) -> None:
+        """A new description accounts for this part of the wrench (6): it is no longer unexplained."""
+        self._disturb(self._disturbances - np.concatenate([wrench, np.zeros(3)]))
 
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""
@@ -150,7 +162,7 @@ class StateEstimator:
         self._disturb(np.zeros(9))
         unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
         self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
-        self._scatter.clear()
+        self._position_noise.clear()
         self._beside_m = np.zeros(3)  # the last measured position, from the estimate that had taken it in
         self._reset_s, self._count = odometry.stamp_s, 0
 
@@ -195,7 +207,7 @@ class StateEstimator:
         reaches back by the memory only, lest a small error of the measured velocity lead far away.
         """
         self._count += 1
-        sigma_m = self._scatter.sigma_m(odometry.position_m - self.state[POSITION] - self._beside_m)
+        sigma_m = self._position_noise.sigma_m(odometry.position_m - self.state[POSITION] - self._beside_m)
         variance = self._measurement[0:3]
         if sigma_m is not None:
             variance = np.maximum(variance, sigma_m**2)

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 from pydantic import model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
-from shoal.simulation.currents import Frozen
 
 Shift = tuple[float, float, float]
 
 
-class ReferenceRow(Frozen):
+class ReferenceRow(FileModel):
     """One line of the published table; percentages in the order of the table's paths."""
 
     label: str
@@ -23,7 +23,7 @@ class ReferenceRow(Frozen):
     note: str = ""
 
 
-class ReferenceResults(Frozen):
+class ReferenceResults(FileModel):
     """The table with its source."""
 
     title: str

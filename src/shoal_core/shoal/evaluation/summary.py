@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from shoal.config.file_model import FileModel
 
 
-class SolveTimes(BaseModel):
+class SolveTimes(FileModel):
     """Milliseconds per control step and vehicle, as measured on the machine that ran it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     median: float | None
     p99: float | None
     max: float | None
 
 
-class Summary(BaseModel):
+class Summary(FileModel):
     """None: does not apply (no pair that must see, one vehicle), or cannot be told (time shift of a lost run)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
     fleet: str

@@ -1,172 +1,156 @@
-"""One vehicle's mind: estimate → reference → optimise → command and plan. Simulator and ROS node run the same one."""
+"""One vehicle's estimate, controller and fallbacks. The simulator and the ROS node run the same one."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from shoal.codegen import Buffered, compiled
-from shoal.control.nmpc.backends import choose_backend
-from shoal.control.nmpc.nmpc import Goal, Nmpc, Others, Solution
-from shoal.control.settings import ControllerSettings
+from shoal.config.file_model import FileModel
+from shoal.control.base import Controller, ControlOutput, Estimate
 from shoal.control.station_keeping import StationKeeping
+from shoal.control.steady_thrust import SteadyThrust
 from shoal.estimation.actuator_state import ActuatorState
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.estimation.mass_adaptation import MassAdaptation
-from shoal.fleet import neighbours as others_of
-from shoal.fleet.gate import Gate, GateSettings, refuse
-from shoal.fleet.monitor import UNSURE, WEIGHED, HealthMonitor, MonitorSettings
-from shoal.fleet.neighbours import Neighbours, NeighbourSettings
+from shoal.fleet.gate import Gate, GateSettings, check_odometry
+from shoal.fleet.monitor import HealthMonitor, MonitorSettings
+from shoal.fleet.neighbours import NeighbourSettings, PlanForecast
 from shoal.frames import matrix, yaw_of
-from shoal.guidance.give_way import GiveWayRule, give_way_goal, headings
-from shoal.messages.health import Health, Mode
+from shoal.messages.command import Command
+from shoal.messages.directive import Directive
+from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
-from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.functions import VehicleModel
-from shoal.vehicles.parameters import mass_matrix
 
 Array = NDArray[np.float64]
 LONGEST_STEP_S = 0.1  # of the model when predicting
 
 
-class AgentSettings(BaseModel):
-    """Everything about one vehicle's controller that is not its vehicle or its neighbours' names."""
+class AgentSettings(FileModel):
+    """What is around a controller: estimator, gate, monitor, trust in neighbours. `runtime:` of a controller file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    controller: ControllerSettings = ControllerSettings()
     estimator: EstimatorSettings = EstimatorSettings()
     neighbours: NeighbourSettings = NeighbourSettings()
-    give_way: GiveWayRule = GiveWayRule()
     gate: GateSettings = GateSettings()
-    watch: MonitorSettings = MonitorSettings()
-    places: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
-    period_s: float = Field(default=0.1, gt=0, le=1.0)
-    actuation_delay_s: float = Field(default=0.0, ge=0, le=1.0, description="from step() to the thrusters")
-    thruster_lag_s: float | None = Field(
-        default=None, ge=0, le=1.0, description="thrusters' time constant; None: the vehicle description's"
-    )
+    monitor: MonitorSettings = MonitorSettings()
     thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
-    backend: str = "auto"
 
 
 @dataclass(frozen=True)
-class Command:
-    """What one step gives."""
+class Timing:
+    """What is believed of time: nominal values, never a run's draw."""
 
-    thrust_N: Array  # (n,)
-    plan: Plan
-    health: Health
+    period_s: float = 0.05
+    actuation_delay_s: float = 0.0  # from the odometry to the thrust that answers it
+    thruster_lag_s: float | None = None  # time constant; None: the vehicle description's mean
 
 
 class Agent:
-    """`step` once a control period; `settings` may be replaced at any time with `apply`."""
+    """`step` once a control period. The vehicle may be replaced between two steps with `set_vehicle`."""
 
     def __init__(
         self,
         name: str,
         vehicle: Vehicle,
+        controller: Controller,
         settings: AgentSettings,
-        must_see: frozenset[str] = frozenset(),
-        clock: Callable[[], float] = time.perf_counter,
+        timing: Timing,
+        stopwatch: Callable[[], float],
+        hard_distance_m: float,
     ) -> None:
-        self.name, self.vehicle, self.must_see = name, vehicle, must_see
-        self.settings = settings
-        backend = choose_backend(settings.backend)
-        self.controller = Nmpc(vehicle, settings.controller, settings.places, backend)
+        """`stopwatch` reads a clock in seconds: how long a step takes. The simulator hands in its own."""
+        self.name, self.controller, self.settings, self.timing = name, controller, settings, timing
+        self._stopwatch, self._hard_m2 = stopwatch, hard_distance_m**2
         self.estimator = StateEstimator(vehicle, settings.estimator)
-        self._clock = clock
-        self._ode = Buffered(compiled(VehicleModel(vehicle).ode))
-        self._believe(vehicle)
-        self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
-        described_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters]))
-        self._lag_s = described_s if settings.thruster_lag_s is None else settings.thruster_lag_s
-        self._lead_by = _lead(settings, self._lag_s)
-        self._history = ActuatorState(len(vehicle.thrusters), self._lag_s)
-        self._force_N = np.zeros(len(vehicle.thrusters))
-        self._gate, self._watch = Gate(settings.gate), HealthMonitor(settings.watch)
-        self._weighing = MassAdaptation(settings.watch.weigh_N)
-        self._kept_yaw_rad: float | None = None  # while the position is unsure
+        self._fit(vehicle)
+        self._gate, self._monitor = Gate(settings.gate), HealthMonitor(settings.monitor)
+        self._mass = MassAdaptation(settings.monitor.weigh_N)
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
-        self._last_t_s = -np.inf
+        self._last_t_s = -math.inf
         self._sequence = 0
-        self._solution: Solution | None = None
-        self._solved_s = -np.inf
-        self._previous_N = np.zeros(len(vehicle.thrusters))
-        self._acting_N = np.zeros(len(vehicle.thrusters))
+        self._output: ControlOutput | None = None  # the last usable one
+        self._output_start_s = 0.0
 
-    def _believe(self, vehicle: Vehicle) -> None:
-        """What is not asked of controller and estimator."""
+    def _fit(self, vehicle: Vehicle) -> None:
+        """Everything here that holds numbers of the vehicle."""
+        count = len(vehicle.thrusters)
         self.vehicle = vehicle
-        self._ode.inputs[4][:] = VehicleModel(vehicle).theta
-        self._hover = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
-        self._station = StationKeeping(vehicle)
+        self._steady, self._station = SteadyThrust(vehicle), StationKeeping(vehicle)
+        self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
+        given_s = self.timing.thruster_lag_s
+        self._lag_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters])) if given_s is None else given_s
+        self._lead = _lead(self.settings.thruster_lead, self.timing, self._lag_s)
+        self._actuators = ActuatorState(count, self._lag_s)
+        self._force_N, self._previous_N, self._acting_N = (np.zeros(count) for _ in range(3))
 
-    def apply(self, controller: ControllerSettings) -> None:
-        """New weights, limits and penalties from the next step on."""
-        self.controller.apply(controller)
-        self.settings = self.settings.model_copy(update={"controller": controller})
+    def set_vehicle(self, vehicle: Vehicle) -> None:
+        """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
+        same = len(vehicle.thrusters) == len(self.vehicle.thrusters)
+        kept = self._actuators, self._force_N, self._previous_N, self._acting_N
+        self.controller.set_vehicle(vehicle)
+        self.estimator.set_vehicle(vehicle)
+        self._fit(vehicle)
+        if same:  # what the thrusters are doing does not change with the mass
+            self._actuators, self._force_N, self._previous_N, self._acting_N = kept
+        else:
+            self._output = None
 
-    def step(
-        self,
-        t_s: float,
-        odometry: Odometry | None,
-        neighbour_plans: Mapping[str, Plan],
-        reference: Preview,
-        places: Mapping[str, Preview] | None = None,
-    ) -> Command:
-        """One control period. `places`: where the formation has the neighbours, for those that fall silent."""
-        started = self._clock()
-        trouble = self._sense(t_s, odometry)
-        act_s = t_s + self.settings.actuation_delay_s
+    def step(self, t_s: float, odometry: Odometry | None, directive: Directive, plans: Mapping[str, Plan]) -> Command:
+        """One control period with what is known of the neighbours."""
+        started = self._stopwatch()
+        act_s = t_s + self.timing.actuation_delay_s
         # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
-        start_s = act_s + self._lag_s / self._lead_by
-        solution, ahead = None, None
-        known: Neighbours | None = None
-        if trouble is None and self._stamp_s is not None:
-            ahead = self._predict(act_s, start_s)
-            times_s = start_s + self.controller.times_s
-            known = self._neighbours(t_s, times_s, neighbour_plans, places or {})
-            trouble, solution = self._optimise(ahead, times_s, t_s, known, reference)
-        elapsed_ms = (self._clock() - started) * 1e3
-        if solution is not None and elapsed_ms > self.settings.gate.deadline_periods * self.settings.period_s * 1e3:
-            trouble, solution = f"solver took {elapsed_ms:.0f} ms, more than the deadline", None
-            self.controller.cold = True
-        return self._answer(t_s, start_s, solution, ahead, trouble, known, elapsed_ms)
+        start_s = act_s + self._lag_s / self._lead if self.controller.lag_compensation else act_s
+        issue = self._sense(t_s, odometry)
+        output, state, forecast = None, None, None
+        if issue is None and odometry is not None and self._stamp_s is not None:
+            state = self._predict(act_s, start_s)
+            forecast = PlanForecast(
+                self._usable(t_s, plans), t_s, directive.formation_setpoints, self.settings.neighbours
+            )
+            output = self._control(t_s, start_s, state, odometry, directive, forecast)
+            issue = output.issues[0] if output is not None and not output.usable else None
+        compute_s = self._stopwatch() - started
+        if output is not None and compute_s > self.settings.gate.deadline_periods * self.timing.period_s:
+            issue, output = Issue(Code.DEADLINE_MISSED, Severity.WARNING, value=compute_s * 1e3), None
+            self.controller.reset()
+        if output is not None and not output.usable:
+            output = None
+        return self._answer(t_s, start_s, output, state, issue, forecast, compute_s)
 
-    def rest(self, t_s: float, odometry: Odometry | None, reason: str) -> Command:
+    def rest(self, t_s: float, odometry: Odometry | None, reason: Issue) -> Command:
         """Zero thrust by order: the estimate goes on, nothing is optimised, and the others hear where we are."""
-        trouble = self._sense(t_s, odometry)
-        self._solution, self.controller.cold = None, True
-        self._gate.fine()
+        issue = self._sense(t_s, odometry)
+        self._output = None
+        self.controller.reset()
+        self._gate.reset()
         self._station.release()
-        start_s = t_s + self.settings.actuation_delay_s
-        known_state = trouble is None and self._stamp_s is not None
-        ahead = self._predict(start_s, start_s) if known_state else None
+        start_s = t_s + self.timing.actuation_delay_s
+        known = issue is None and self._stamp_s is not None
+        state = self._predict(start_s, start_s) if known else None
         self._previous_N = np.zeros(len(self.vehicle.thrusters))
-        self._history.command(start_s, self._previous_N)
-        plan = self._plan(t_s, start_s, Mode.ZERO_THRUST, ahead)
-        why = f"{reason}; {trouble}" if trouble else reason
-        return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, why))
+        self._actuators.command(start_s, self._previous_N)
+        plan = self._plan(t_s, start_s, None, state)
+        issues = (reason,) if issue is None else (reason, issue)
+        return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, issues))
 
     # -- sensing ------------------------------------------------------------------------------------------------
 
-    def _sense(self, t_s: float, odometry: Odometry | None) -> str | None:
+    def _sense(self, t_s: float, odometry: Odometry | None) -> Issue | None:
         """Take in odometry; the reason why it can't be used, if so."""
         if t_s < self._last_t_s - 1e-9:
             self._restart()
         self._last_t_s = t_s
         if odometry is None:
-            return "no odometry"
-        if problem := refuse(odometry, t_s, self.settings.gate):
+            return Issue(Code.NO_ODOMETRY, Severity.WARNING)
+        if problem := check_odometry(odometry, t_s, self.settings.gate):
             return problem
         if self._stamp_s is None or odometry.stamp_s - self._stamp_s > self.settings.gate.reset_s:
             self.estimator.reset(odometry)
@@ -175,125 +159,72 @@ class Agent:
             return None
         if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
             return None
-        span = (self._stamp_s, odometry.stamp_s)
-        for duration, mean, end in self._history.segments(*span, self._force_N, LONGEST_STEP_S):
+        for duration, mean, end in self._actuators.segments(
+            self._stamp_s, odometry.stamp_s, self._force_N, LONGEST_STEP_S
+        ):
             self.estimator.predict(mean, duration)
             self._force_N = end
         self.estimator.correct(odometry)
-        self._weigh(odometry.stamp_s)
+        self._adapt_mass(odometry.stamp_s)
         self._stamp_s = odometry.stamp_s
-        self._history.forget_before(odometry.stamp_s)
+        self._actuators.forget_before(odometry.stamp_s)
         return None
 
-    def _weigh(self, t_s: float) -> None:
+    def _adapt_mass(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
         axis = matrix(self.estimator.state[ATTITUDE])[2]  # down, seen from the vehicle
         down_N = float(axis @ self.estimator.wrench[:3])
-        weight_N = self._weighing.weight_N(t_s, self.vehicle.weight_N, down_N)
+        weight_N = self._mass.weight_N(t_s, self.vehicle.weight_N, down_N)
         if weight_N is None:
             return
-        vehicle = self.vehicle.scaled(mass=weight_N / self.vehicle.weight_N)
-        self._believe(vehicle)
-        self.controller.adopt(vehicle)
-        self.estimator.adopt(vehicle, np.concatenate([down_N * axis, np.zeros(3)]))
+        self.set_vehicle(self.vehicle.scaled(mass=weight_N / self.vehicle.weight_N))
+        self.estimator.explain(np.concatenate([down_N * axis, np.zeros(3)]))
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
-        self._stamp_s, self._solution, self._kept_yaw_rad = None, None, None
-        self._history = ActuatorState(len(self.vehicle.thrusters), self._lag_s)
+        self._stamp_s, self._output = None, None
+        self._actuators = ActuatorState(len(self.vehicle.thrusters), self._lag_s)
         self._gate = Gate(self.settings.gate)
-        self.controller.cold = True
+        self.controller.reset()
 
     def _predict(self, act_s: float, start_s: float) -> Array:
         """The state at `start_s`; on the way, the force at `act_s`, when the next command reaches the thrusters."""
         assert self._stamp_s is not None
         state, force = self.estimator.state, self._force_N
         for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
-            for duration, mean, end in self._history.segments(begin_s, end_s, force, LONGEST_STEP_S):
+            for duration, mean, end in self._actuators.segments(begin_s, end_s, force, LONGEST_STEP_S):
                 state, force = self.estimator.step(state, mean, duration), end
             if end_s == act_s:
                 self._acting_N = force
         return state
 
-    # -- optimising ---------------------------------------------------------------------------------------------
+    # -- control ------------------------------------------------------------------------------------------------
 
-    def _neighbours(
-        self, t_s: float, times_s: Array, plans: Mapping[str, Plan], places: Mapping[str, Preview]
-    ) -> Neighbours:
-        settings = self.settings.neighbours
-        usable = [
+    def _usable(self, t_s: float, plans: Mapping[str, Plan]) -> Sequence[Plan]:
+        forget_s = self.settings.neighbours.forget_s
+        return [
             plan
             for name, plan in plans.items()
-            if name != self.name and t_s - plan.stamp_s < settings.forget_s and plan.sound
+            if name != self.name and t_s - plan.stamp_s < forget_s and plan.is_valid
         ]
-        return others_of.forecast(usable, t_s, times_s, places, settings)
-
-    def _optimise(
-        self, ahead: Array, times_s: Array, t_s: float, known: Neighbours, reference: Preview
-    ) -> tuple[str | None, Solution | None]:
-        controller = self.controller
-        wanted = reference.at(times_s)
-        if not np.isfinite(wanted.positions_m).all():
-            return "reference is not finite", None
-        if self._unsure:
-            goal, others = self._stay(ahead)
-        else:
-            self._kept_yaw_rad = None
-            goal, others = self._aim(ahead, wanted, known)
-        controller.problem.limits[2] = self._steady_thrust(goal.velocities_mps[0], float(goal.headings_rad[0]))
-        wrench, current = self.estimator.wrench, self.estimator.current
-        try:
-            solution = controller.solve(
-                ahead, self._previous_N, goal, others, wrench, current, max(0.0, t_s - self._solved_s)
-            )
-        except Exception as error:  # a back end that throws must not stop the vehicle's loop
-            controller.cold = True
-            return f"solver raised {type(error).__name__}: {error}", None
-        self._solved_s = t_s
-        if not solution.usable:
-            return f"solver failed with status {solution.status}", None
-        return None, solution
-
-    def _aim(self, ahead: Array, wanted: Preview, known: Neighbours) -> tuple[Goal, Others]:
-        """Along the reference, around and in sight of the neighbours."""
-        controller, limits = self.controller, self.settings.controller.limits
-        chosen = others_of.choose(known, ahead[POSITION], self.must_see, self.settings.places)
-        others = others_of.arrange(chosen, self.must_see, self.settings.places, len(wanted.times_s), limits)
-        own = ahead[POSITION] if controller.cold else controller.problem.x[:, POSITION]
-        seen = chosen.first(sum(name in self.must_see for name in chosen.names))
-        yaw = headings(own, seen, wanted, yaw_of(ahead[ATTITUDE]))
-        target = give_way_goal(
-            wanted.positions_m, ahead[POSITION], known, limits.distance_soft_m, self.settings.give_way
-        )
-        return Goal(target, wanted.velocities_mps, yaw), others
-
-    def _stay(self, ahead: Array) -> tuple[Goal, Others]:
-        """Stop and keep the heading: bearings from a position that may be metres off would turn us away."""
-        points, ring = len(self.controller.times_s), self.settings.controller.ring
-        self.controller.cold = True  # the last solution began metres from here
-        if self._kept_yaw_rad is None:
-            self._kept_yaw_rad = yaw_of(ahead[ATTITUDE])
-        yaw, here = self._kept_yaw_rad, ahead[POSITION].copy()
-        if ring.form != "off":  # whose goal is its middle
-            here[0:2] += ring.radius_m * math.cos(yaw), ring.radius_m * math.sin(yaw)
-        goal = Goal(np.tile(here, (points, 1)), np.zeros((points, 3)), np.full(points, yaw))
-        return goal, Others.none(self.settings.places, points)
 
     @property
-    def _unsure(self) -> bool:
-        return self.estimator.position_sigma_m > self.settings.gate.unsure_m
+    def _position_reliable(self) -> bool:
+        return self.estimator.position_sigma_m <= self.settings.gate.unsure_m
 
-    def _steady_thrust(self, velocity_mps: Array, yaw_rad: float) -> Array:
-        """Thrust that keeps the wanted motion against weight, drag, current and wrench: the input cost's zero."""
-        c, s = math.cos(yaw_rad), math.sin(yaw_rad)
-        north, east, down = velocity_mps.tolist()
-        i = self._ode.inputs  # level, at the origin, not turning; thrust, the second input, stays zero
-        i[0][3], i[0][6] = math.cos(yaw_rad / 2), math.sin(yaw_rad / 2)
-        i[0][VELOCITY] = c * north + s * east, c * east - s * north, down
-        i[2][:], i[3][:] = self.estimator.current, self.estimator.wrench
-        self._ode.call()
-        thrust = self._hover @ self._ode.outputs[0][7:13]
-        return np.minimum(np.maximum(thrust, self._lower), self._upper)
+    def _control(
+        self, t_s: float, start_s: float, state: Array, odometry: Odometry, directive: Directive, forecast: PlanForecast
+    ) -> ControlOutput:
+        e = self.estimator
+        estimate = Estimate(
+            t_s, start_s, state, e.wrench, e.current, self._position_reliable, self._previous_N, odometry
+        )
+        try:
+            return self.controller.step(t_s, estimate, directive, forecast)
+        except Exception as error:  # a controller that throws must not stop the vehicle's loop
+            self.controller.reset()
+            issue = Issue(Code.CONTROLLER_RAISED, Severity.ERROR, f"{type(error).__name__}: {error}")
+            return ControlOutput(self._previous_N, np.array([start_s]), state[None], issues=(issue,), usable=False)
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -301,87 +232,98 @@ class Agent:
         self,
         t_s: float,
         start_s: float,
-        solution: Solution | None,
-        ahead: Array | None,
-        trouble: str | None,
-        known: Neighbours | None,
-        elapsed_ms: float,
+        output: ControlOutput | None,
+        state: Array | None,
+        issue: Issue | None,
+        forecast: PlanForecast | None,
+        compute_s: float,
     ) -> Command:
-        if solution is not None:
-            self._gate.fine()
+        if output is not None:
+            self._gate.reset()
             self._station.release()
-            self._solution, self._plan_start_s = solution, start_s
-            mode, thrust = Mode.NMPC, self._overdriven(solution.thrust_N)
+            self._output, self._output_start_s = output, start_s
+            mode, thrust = Mode.CONTROLLER, self._overdriven(output.thrust_N)
         else:
-            mode = self._gate.fallback(t_s, self._solution is not None, ahead is not None)
-            thrust = self._fallback_thrust(mode, start_s, ahead)
+            has_plan = self._output is not None and self._output.planned_N is not None
+            mode = self._gate.fallback(t_s, has_plan, state is not None)
+            thrust = self._fallback_thrust(mode, start_s, state)
         thrust = np.minimum(np.maximum(thrust, self._lower), self._upper)
-        self._history.command(t_s + self.settings.actuation_delay_s, thrust)
-        self._previous_N = solution.thrust_N if solution is not None else thrust
-        plan = self._plan(t_s, start_s, mode, ahead)
-        clear = known is None or self._clear(plan, known)
-        ages_s = {} if known is None else dict(zip(known.names, known.ages_s.tolist(), strict=True))
-        slack_hard = solution.slack_hard if solution else 0.0
+        self._actuators.command(t_s + self.timing.actuation_delay_s, thrust)
+        self._previous_N = output.thrust_N if output is not None else thrust
+        steered = self._output if mode in (Mode.CONTROLLER, Mode.PREVIOUS_PLAN) else None
+        plan = self._plan(t_s, start_s, steered, state)
+        ages_s = {} if forecast is None else {p.vehicle: max(0.0, t_s - p.stamp_s) for p in forecast.plans}
+        committed = self._is_clear(plan, forecast)
+        if not committed:
+            plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
+        slack_soft, slack_hard = (output.slack_soft, output.slack_hard) if output else (0.0, 0.0)
         health = Health(
             mode=mode,
-            reason=trouble or "",
-            solve_ms=elapsed_ms,
-            iterations=solution.iterations if solution else 0,
-            slack_max=solution.slack_soft if solution else 0.0,
-            slack_hard_max=slack_hard,
+            issues=self._issues(t_s, issue, output, ages_s, slack_hard),
+            solve_ms=compute_s * 1e3,
+            iterations=output.iterations if output else 0,
+            slack_soft=slack_soft,
+            slack_hard=slack_hard,
             neighbour_age_s=ages_s,
-            overrun=elapsed_ms > self.settings.period_s * 1e3,
-            committed=clear,
-            warnings=(WEIGHED,) * self._weighing.done
-            + (UNSURE,) * self._unsure
-            + self._watch.check(t_s, self.estimator.wrench, ages_s, slack_hard),
+            overrun=compute_s > self.timing.period_s,
+            committed=committed,
         )
-        if not clear:
-            plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
-        return Command(thrust, plan, health)
+        return Command(thrust, plan, health, compute_s)
+
+    def _issues(
+        self, t_s: float, issue: Issue | None, output: ControlOutput | None, ages_s: dict[str, float], slack_hard: float
+    ) -> tuple[Issue, ...]:
+        found: tuple[Issue, ...] = () if issue is None else (issue,)
+        if output is not None:
+            found += output.issues
+        if self._mass.done:
+            found += (Issue(Code.MASS_REPLACED, Severity.WARNING, value=self.vehicle.mass_kg),)
+        if not self._position_reliable:
+            found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)
+        return found + self._monitor.check(t_s, self.estimator.wrench, ages_s, slack_hard)
 
     def _overdriven(self, wanted_N: Array) -> Array:
         """The command that brings the lagging thrusters to the wanted force sooner."""
-        if self._lag_s <= 1e-6:
+        if self._lag_s <= 1e-6 or not self.controller.lag_compensation:
             return wanted_N
-        return self._acting_N + self._lead_by * (wanted_N - self._acting_N)
+        return self._acting_N + self._lead * (wanted_N - self._acting_N)
 
-    def _fallback_thrust(self, mode: Mode, start_s: float, ahead: Array | None) -> Array:
-        if mode is Mode.SHIFTED_PLAN:
-            assert self._solution is not None
-            late = start_s - self._plan_start_s
-            k = int(np.searchsorted(self.controller.times_s, late + 1e-9, side="right") - 1)
-            return self._solution.thrusts_N[min(k, len(self._solution.thrusts_N) - 1)]
+    def _fallback_thrust(self, mode: Mode, start_s: float, state: Array | None) -> Array:
+        if mode is Mode.PREVIOUS_PLAN:
+            assert self._output is not None and self._output.planned_N is not None
+            planned, late_s = self._output.planned_N, start_s - self._output_start_s
+            offsets_s = self._output.times_s - self._output.times_s[0]
+            k = int(np.searchsorted(offsets_s, late_s + 1e-9, side="right") - 1)
+            return planned[min(k, len(planned) - 1)]
         if mode is Mode.STATION_KEEPING:
-            assert ahead is not None
-            return self._station.thrust(ahead, self._steady_thrust(np.zeros(3), yaw_of(ahead[ATTITUDE])))
+            assert state is not None
+            yaw = yaw_of(state[ATTITUDE])
+            steady_N = self._steady(np.zeros(3), yaw, self.estimator.wrench, self.estimator.current)
+            return self._station.thrust(state, steady_N)
         return np.zeros(len(self.vehicle.thrusters))
 
-    def _plan(self, t_s: float, start_s: float, mode: Mode, ahead: Array | None) -> Plan:
-        """What the others may expect: the optimised trajectory, or staying where we are."""
+    def _plan(self, t_s: float, start_s: float, output: ControlOutput | None, state: Array | None) -> Plan:
+        """What the others may expect: the predicted motion, or staying where we are."""
         self._sequence += 1
-        if mode in (Mode.NMPC, Mode.SHIFTED_PLAN) and self._solution is not None:
-            states = self._solution.states
-            times = self._plan_start_s + self.controller.times_s
-        else:
-            states = (self.estimator.state if ahead is None else ahead)[None, :]
-            times = np.array([start_s])
-        positions = states[:, POSITION].copy()
-        velocities = np.zeros_like(positions)
-        if len(times) > 1:
-            velocities[:-1] = (positions[1:] - positions[:-1]) / self.controller.problem.steps_s[:, None]
+        if output is not None and len(output.times_s) > 1:
+            times, positions = output.times_s, output.states[:, POSITION].copy()
+            velocities = np.empty_like(positions)
+            velocities[:-1] = (positions[1:] - positions[:-1]) / (times[1:] - times[:-1])[:, None]
             velocities[-1] = velocities[-2]
-        return Plan(self.name, self._sequence, t_s, times, positions, velocities)
+            return Plan(self.name, self._sequence, t_s, times, positions, velocities)
+        here = self.estimator.state if state is None else state
+        velocity = np.zeros((1, 3)) if output is None else (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
+        return Plan(self.name, self._sequence, t_s, np.array([start_s]), here[None, POSITION].copy(), velocity)
 
-    def _clear(self, plan: Plan, others: Neighbours) -> bool:
-        """Whether the plan keeps the hard distance from the neighbours', as far as known."""
-        if not others.names or len(plan.times_s) != others.positions_m.shape[1]:
+    def _is_clear(self, plan: Plan, forecast: PlanForecast | None) -> bool:
+        """Whether the plan keeps the hard distance from the neighbours' plans, as far as known."""
+        if forecast is None or not forecast.plans or len(plan.times_s) < 2:
             return True
-        gap = plan.positions_m - others.positions_m
-        return bool(np.einsum("vmi,vmi->vm", gap, gap).min() >= self.settings.controller.limits.distance_hard_m**2)
+        gap = plan.positions_m - forecast.at(plan.times_s).positions_m
+        return bool(np.einsum("vmi,vmi->vm", gap, gap).min() >= self._hard_m2)
 
 
-def _lead(settings: AgentSettings, lag_s: float) -> float:
+def _lead(wanted: float, timing: Timing, lag_s: float) -> float:
     """How much a change of thrust is overdriven against the lag: as wished, but at a slow rate less.
 
     The force must not shoot past what was wanted before a command that has seen it acts, a period and the delay later;
@@ -389,5 +331,5 @@ def _lead(settings: AgentSettings, lag_s: float) -> float:
     """
     if lag_s <= 1e-6:
         return 1.0
-    blind_s = settings.period_s + settings.actuation_delay_s
-    return min(settings.thruster_lead, 1.0 / (1.0 - math.exp(-blind_s / lag_s)))
+    blind_s = timing.period_s + timing.actuation_delay_s
+    return min(wanted, 1.0 / (1.0 - math.exp(-blind_s / lag_s)))

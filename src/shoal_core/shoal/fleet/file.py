@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
 from shoal.errors import ShoalError
+from shoal.guidance.formation import Formation
+from shoal.messages.limits import Limits
+from shoal.messages.state import State
 from shoal.vehicles.description import Vehicle, load_vehicle
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Member(_Frozen):
+class Member(FileModel):
     """One vehicle of the fleet."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -32,29 +31,19 @@ class Member(_Frozen):
         vehicle = load_vehicle(self.type, self.parameter_set)
         return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
 
-    def start_state(self) -> NDArray[np.float64]:
-        """The 13-state at rest at the start pose, level."""
-        half = np.deg2rad(self.heading_deg) / 2
-        return np.array([*self.start_m, np.cos(half), 0, 0, np.sin(half), 0, 0, 0, 0, 0, 0])
+    def start_state(self) -> State:
+        """At rest at the start pose, level."""
+        return State.at_rest(self.start_m, math.radians(self.heading_deg))
 
 
-class FormationEntry(_Frozen):
-    """How the fleet stands around its common setpoint."""
-
-    kind: str = Field(default="point", pattern="^(point|ring|line|offsets)$")
-    spacing_m: float = Field(default=2.0, gt=0)
-    radius_m: float | None = Field(default=None, gt=0)
-    offsets_m: dict[str, tuple[float, float, float]] | None = None
-
-
-class SightEntry(_Frozen):
+class SightEntry(FileModel):
     """Who must see whom, and the cone's half-angles."""
 
     topology: str = Field(default="all", pattern="^(all|ring|chain|star|none|given)$")
     stride: int = Field(default=1, ge=1)
     pairs: tuple[tuple[str, str], ...] = ()
-    soft_deg: float = Field(default=30.0, gt=0, le=180)
-    hard_deg: float = Field(default=60.0, gt=0, le=180)
+    soft_deg: float = Field(default=30.0, gt=0, lt=180)
+    hard_deg: float = Field(default=60.0, gt=0, lt=180)
 
     @model_validator(mode="after")
     def _ordered(self) -> SightEntry:
@@ -63,11 +52,11 @@ class SightEntry(_Frozen):
         return self
 
 
-class DistanceEntry(_Frozen):
+class DistanceEntry(FileModel):
     """How close vehicles may come."""
 
-    soft_m: float = Field(default=2.0, gt=0)
-    hard_m: float = Field(default=0.75, gt=0)
+    soft_m: float = Field(default=2.0, gt=0, le=100)
+    hard_m: float = Field(default=0.75, gt=0, le=100)
 
     @model_validator(mode="after")
     def _ordered(self) -> DistanceEntry:
@@ -76,14 +65,15 @@ class DistanceEntry(_Frozen):
         return self
 
 
-class Fleet(_Frozen):
+class Fleet(FileModel):
     """A fleet file, validated."""
 
     version: int = Field(ge=1, le=1)
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
     control_period_s: float = Field(default=0.05, gt=0, le=1.0)
-    formation: FormationEntry = FormationEntry()
+    formation: Formation = Formation()
+    controller: str = Field(default="nmpc", description="name or file in config/controllers, or package.module:Name")
     sight: SightEntry = SightEntry()
     distance: DistanceEntry = DistanceEntry()
     vehicles: tuple[Member, ...] = Field(min_length=1)
@@ -99,6 +89,16 @@ class Fleet(_Frozen):
                 if name not in names:
                     raise ValueError(f"sight.pairs names '{name}', expected one of {', '.join(names)}")
         return self
+
+    @property
+    def limits(self) -> Limits:
+        """Of sight and distance, together."""
+        return Limits(
+            distance_soft_m=self.distance.soft_m,
+            distance_hard_m=self.distance.hard_m,
+            sight_soft_deg=self.sight.soft_deg,
+            sight_hard_deg=self.sight.hard_deg,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a vehicle hears of the others: a seeded model of loss, delay, jitter, drop-outs and optical line of sight."""
+"""The radio between vehicles: a seeded model of loss, delay, jitter, drop-outs and optical line of sight."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
+from shoal.messages.geometry import sight_angle_deg
 from shoal.messages.plan import Plan
-from shoal.messages.state import ATTITUDE
+from shoal.messages.state import POSITION
 
 Array = NDArray[np.float64]
 
 
-class LinkSettings(BaseModel):
+class LinkSettings(FileModel):
     """All off by default: a perfect link. Loss, drop-outs and sight are judged when a message is sent."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     loss: float = Field(default=0.0, ge=0.0, le=1.0, description="share of messages lost, independently")
     delay_s: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
     jitter_s: float = Field(
@@ -40,18 +41,11 @@ class LinkSettings(BaseModel):
 
 def in_sight(a: Array, b: Array, range_m: float, cone_deg: float) -> bool:
     """Whether states (13,) `a` and `b` are each inside the other's cone, and near enough."""
-    toward = b[:3] - a[:3]
-    distance = float(np.linalg.norm(toward))
-    if distance > range_m:
-        return False
-    need = distance * np.cos(np.radians(cone_deg)) - 1e-9  # the edge itself counts as inside
-    return bool(_surge_axis(a) @ toward >= need and -(_surge_axis(b) @ toward) >= need)
-
-
-def _surge_axis(state: Array) -> Array:
-    """First column of R(q), body to NED."""
-    n, x, y, z = state[ATTITUDE] / np.linalg.norm(state[ATTITUDE])
-    return np.array([1 - 2 * (y * y + z * z), 2 * (x * y + n * z), 2 * (x * z - n * y)])
+    distance_m = float(np.linalg.norm(b[POSITION] - a[POSITION]))
+    if distance_m == 0.0:
+        return True
+    widest_deg = cone_deg + 1e-9  # the edge itself counts as inside
+    return distance_m <= range_m and max(sight_angle_deg(a, b[POSITION]), sight_angle_deg(b, a[POSITION])) <= widest_deg
 
 
 class Link:
@@ -66,7 +60,6 @@ class Link:
         self._root = int(rng.integers(2**62))
         self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
         self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver, a heap by arrival time
-        self._newest: dict[str, dict[str, Plan]] = {}  # per receiver and sender
         self._sent = 0
 
     def send(
@@ -84,18 +77,12 @@ class Link:
         heapq.heappush(self._in_flight.setdefault(receiver, []), (arrival_s, sender, self._sent, plan))
         return True
 
-    def deliver(self, receiver: str, plan: Plan) -> None:
-        """Put a plan into the receiver's hands at once: what was known before the run began."""
-        self._newest.setdefault(receiver, {})[plan.vehicle] = plan
-
-    def receive(self, t_s: float, receiver: str) -> dict[str, Plan]:
-        """The newest plan of each sender that has arrived by `t_s`, kept until a newer one comes."""
-        waiting, known = self._in_flight.get(receiver, []), self._newest.setdefault(receiver, {})
+    def receive(self, t_s: float, receiver: str) -> list[Plan]:
+        """What has arrived by `t_s` and was not handed out yet, in order of arrival: a plan may overtake another."""
+        waiting, arrived = self._in_flight.get(receiver), []
         while waiting and waiting[0][0] <= t_s + 1e-9:  # sums of periods round either way
-            _, sender, _, plan = heapq.heappop(waiting)
-            if sender not in known or plan.sequence > known[sender].sequence:
-                known[sender] = plan
-        return dict(known)
+            arrived.append(heapq.heappop(waiting)[3])
+        return arrived
 
     def _stream(self, sender: str, receiver: str) -> Iterator[list[float]]:
         key = sender, receiver

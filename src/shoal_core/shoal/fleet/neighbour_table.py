@@ -1,76 +1,84 @@
-"""What is known of the neighbours: their plans, and their odometry where a plan is missing or old. No ROS."""
+"""What is known of the neighbours: their plans, and their odometry where a plan is missing or old."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
-from shoal.frames import rotation_matrix
+from shoal.frames import matrix
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 
-AHEAD_S = 1.0  # a stamp further in the future is from before the clock went back
+AHEAD_S = 1.0  # a stamp further in the future is from before the clock went back, or absurd
 
 
 class NeighbourTable:
     """Newest first: a message that was overtaken on its way is dropped."""
 
-    def __init__(self, others: Iterable[str], fallback_s: float, gone_s: float) -> None:
-        """`fallback_s`: odometry counts when a plan is older than this; 0: never. `gone_s`: silence to complain of."""
+    def __init__(self, others: Iterable[str], fallback_s: float, lost_s: float) -> None:
+        """`fallback_s`: odometry counts when a plan is older; 0: never. `lost_s`: silence to complain of."""
         self.others = tuple(others)
-        self._fallback_s, self._gone_s = fallback_s, gone_s
+        self._fallback_s, self._lost_s = fallback_s, lost_s
         self._plans: dict[str, Plan] = {}
-        self._seen: dict[str, Odometry] = {}
+        self._odometry: dict[str, Odometry] = {}
         self._began_s: float | None = None
 
     def clear(self) -> None:
         """The clock went back: all stamps are void."""
         self._plans.clear()
-        self._seen.clear()
+        self._odometry.clear()
         self._began_s = None
 
-    def hear(self, plan: Plan) -> None:
-        """A plan has come. By stamp, not by sequence: a controller that was started again counts from 1."""
+    def add_plan(self, plan: Plan, now_s: float) -> None:
+        """By stamp, not by sequence: a controller that was restarted counts from 1. Absurd stamps are not taken."""
+        if plan.vehicle not in self.others or plan.stamp_s > now_s + AHEAD_S or not plan.is_valid:
+            return
         last = self._plans.get(plan.vehicle)
-        if plan.vehicle in self.others and (last is None or plan.stamp_s > last.stamp_s):
+        if last is None or plan.stamp_s > last.stamp_s:
             self._plans[plan.vehicle] = plan
 
-    def see(self, name: str, odometry: Odometry) -> None:
-        """A neighbour's odometry has come; what is not a number never replaces what is."""
-        last = self._seen.get(name)
-        if np.isfinite(odometry.state).all() and (last is None or odometry.stamp_s > last.stamp_s):
-            self._seen[name] = odometry
+    def add_odometry(self, name: str, odometry: Odometry, now_s: float) -> None:
+        """A neighbour's own odometry; what is not finite, or absurdly stamped, never replaces what is good."""
+        last = self._odometry.get(name)
+        if not odometry.is_finite or odometry.stamp_s > now_s + AHEAD_S:
+            return
+        if last is None or odometry.stamp_s > last.stamp_s:
+            self._odometry[name] = odometry
 
     def known(self, t_s: float) -> dict[str, Plan]:
-        """The best of each neighbour at `t_s`."""
+        """The best of each neighbour at `t_s`; not to be written to."""
         if self._began_s is None:
             self._began_s = t_s
-        for stale in (self._plans, self._seen):
-            for name in [n for n, item in stale.items() if item.stamp_s > t_s + AHEAD_S]:
-                del stale[name]
+        if not self._odometry:
+            return self._plans
         best = dict(self._plans)
         for name in self.without_plan(t_s):
-            if (seen := self._seen.get(name)) is not None:
+            if (seen := self._odometry.get(name)) is not None:
                 best[name] = straight_on(name, seen)
         return best
 
-    def late(self, t_s: float) -> list[str]:
+    def stale(self, t_s: float) -> list[str]:
         """Neighbours whose plan is too old, or missing: their odometry is wanted."""
         if self._fallback_s <= 0:
             return []
-        heard = {n: self._heard_s(n, -np.inf) for n in self.others}
-        return [n for n, stamp_s in heard.items() if t_s - stamp_s > self._fallback_s]
+        return [n for n in self.others if t_s - self._heard_s(n, -math.inf) > self._fallback_s]
 
     def without_plan(self, t_s: float) -> list[str]:
-        """Those of the late ones whose odometry is newer than their plan, or who have none."""
-        seen = {n: self._seen[n].stamp_s if n in self._seen else -np.inf for n in self.late(t_s)}
-        return [n for n, stamp_s in seen.items() if n not in self._plans or stamp_s > self._plans[n].stamp_s]
+        """Those of the stale ones whose odometry is newer than their plan, or who have none."""
+        found = []
+        for name in self.stale(t_s):
+            seen, plan = self._odometry.get(name), self._plans.get(name)
+            if plan is None or (seen is not None and seen.stamp_s > plan.stamp_s):
+                found.append(name)
+        return found
 
-    def gone(self, t_s: float) -> list[str]:
-        """Neighbours that have told no plan for `gone_s`."""
+    def lost(self, t_s: float) -> dict[str, float]:
+        """Neighbours that have sent no plan for `lost_s`, and for how long."""
         began = t_s if self._began_s is None else self._began_s
-        return [n for n in self.others if t_s - self._heard_s(n, began) > self._gone_s]
+        silent_s = {n: t_s - self._heard_s(n, began) for n in self.others}
+        return {n: silence for n, silence in silent_s.items() if silence > self._lost_s}
 
     def _heard_s(self, name: str, began_s: float) -> float:
         plan = self._plans.get(name)
@@ -78,7 +86,7 @@ class NeighbourTable:
 
 
 def straight_on(name: str, odometry: Odometry) -> Plan:
-    """The plan of one who tells none: on with its velocity, as far as the agent believes that."""
-    velocity = rotation_matrix(odometry.attitude) @ odometry.velocity_mps
+    """The plan of one who sends none: on with its velocity."""
+    velocity = matrix(odometry.attitude / np.linalg.norm(odometry.attitude)) @ odometry.velocity_mps
     stamp = odometry.stamp_s
     return Plan(name, 0, stamp, np.array([stamp]), odometry.position_m[None].copy(), velocity[None], committed=False)

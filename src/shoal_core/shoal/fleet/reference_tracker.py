@@ -1,115 +1,122 @@
-"""Where to go: the common setpoint and the formation, made into one's own place; without them, where one is. No ROS."""
+"""Where to go: the common setpoint and the formation, made into one's own setpoint; without them, where one is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.frames import yaw_of
-from shoal.guidance.slots import FormationMotion, Slots
+from shoal.messages.directive import Directive
+from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.odometry import Odometry
+from shoal.messages.placement import FormationMotion, Placement
 from shoal.messages.preview import Preview
 
 AHEAD_S = 1.0  # a stamp further in the future is from before the clock went back
 
 
-class Places(Mapping[str, Preview]):
+class FormationSetpoints(Mapping[str, Preview]):
     """Where the formation has each vehicle, worked out for those that are asked for, once for each reference."""
 
-    def __init__(self, slots: Slots | None, reference: Preview | None, names: Iterable[str] = ()) -> None:
-        self._slots, self._reference = slots, reference
-        self._names = tuple(names)
+    def __init__(self, placement: Placement, reference: Preview) -> None:
+        self._placement, self._reference = placement, reference
         self._made: dict[str, Preview] = {}
-        self._swing: FormationMotion | None = None
+        self._motion: FormationMotion | None = None
 
     def __getitem__(self, name: str) -> Preview:
-        if name not in self._names or self._slots is None or self._reference is None:
-            raise KeyError(name)
         if name not in self._made:
-            if self._swing is None:
-                self._swing = self._slots.swing(self._reference)
-            self._made[name] = self._slots.place(name, self._reference, self._swing)
+            if name not in self._placement.offsets:
+                raise KeyError(name)
+            if self._motion is None:
+                self._motion = self._placement.motion(self._reference)
+            self._made[name] = self._placement.setpoint(name, self._reference, self._motion)
         return self._made[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._placement.offsets
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._placement.offsets)
 
     def __len__(self) -> int:
-        return len(self._names)
-
-    def without(self, names: Iterable[str]) -> Places:
-        """The same for fewer; what is worked out is shared."""
-        left = Places(self._slots, self._reference, [n for n in self._names if n not in set(names)])
-        left._made, left._swing = self._made, self._swing
-        return left
+        return len(self._placement.offsets)
 
 
-NOWHERE = Places(None, None)
+class _Without(Mapping[str, Preview]):
+    """The same without some."""
 
+    def __init__(self, whole: Mapping[str, Preview], names: Iterable[str]) -> None:
+        self._whole, self._left_out = whole, frozenset(names)
 
-@dataclass(frozen=True)
-class Goal:
-    """For one step."""
+    def __getitem__(self, name: str) -> Preview:
+        if name in self._left_out:
+            raise KeyError(name)
+        return self._whole[name]
 
-    own: Preview
-    places: Places  # where the formation has the neighbours
-    reason: str = ""  # why we hold instead of following; empty: following
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._whole if name not in self._left_out)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class ReferenceTracker:
     """Keeps the newest reference and formation."""
 
-    def __init__(self, name: str, patience_s: float) -> None:
-        """`patience_s`: an older reference is not followed."""
-        self._name, self._patience_s = name, patience_s
+    def __init__(self, name: str, timeout_s: float, must_see: frozenset[str] = frozenset()) -> None:
+        """`timeout_s`: an older reference is not followed. `must_see`: until a formation says otherwise."""
+        self._name, self._timeout_s, self._must_see = name, timeout_s, must_see
         self._reference: Preview | None = None
-        self._slots: Slots | None = None
-        self._places = NOWHERE
+        self._placement: Placement | None = None
+        self._setpoints: Mapping[str, Preview] | None = None
         self._held: Preview | None = None
 
     def clear(self) -> None:
         """The clock went back; the formation has no times and stays."""
-        self._reference, self._held = None, None
+        self._reference, self._setpoints, self._held = None, None, None
 
-    def take(self, reference: Preview) -> None:
-        """A new setpoint preview; it begins when it was made."""
-        self._reference = reference
-        self._renew()
+    def on_reference(self, reference: Preview, setpoints: Mapping[str, Preview] | None = None) -> None:
+        """A new preview; it begins when it was made. `setpoints`: the formation's, if somebody has them already."""
+        self._reference, self._setpoints = reference, setpoints
 
-    def form(self, slots: Slots) -> None:
+    def on_formation(self, placement: Placement) -> None:
         """A new formation."""
-        self._slots = slots
-        self._renew()
+        self._placement, self._setpoints = placement, None
+        self._must_see = placement.must_see(self._name)
 
-    def _renew(self) -> None:
-        if self._slots is not None:
-            self._places = Places(self._slots, self._reference, self._slots.offsets)
-
-    def goal(self, t_s: float, odometry: Odometry | None) -> Goal:
-        """Follow, or hold with the reason."""
-        reason = self._missing(t_s)
-        if reason:
-            return Goal(self._hold(t_s, odometry), NOWHERE, reason)
+    def directive(
+        self, t_s: float, odometry: Odometry | None, without: Iterable[str]
+    ) -> tuple[Directive, Issue | None]:
+        """Follow, or hold with the reason. `without`: neighbours not assumed to return to their places."""
+        issue = self.missing(t_s)
+        if issue is not None:
+            return Directive("hold", self._hold(t_s, odometry), self._must_see), issue
         self._held = None
-        return Goal(self._places[self._name], self._places)
+        assert self._placement is not None and self._reference is not None
+        if self._setpoints is None:
+            self._setpoints = FormationSetpoints(self._placement, self._reference)
+        others = _Without(self._setpoints, without) if without else self._setpoints
+        return Directive("follow", self._setpoints[self._name], self._must_see, others, self._reference), None
 
-    def _missing(self, t_s: float) -> str:
+    def missing(self, t_s: float) -> Issue | None:
+        """Why we cannot follow."""
         if self._reference is None:
-            return "no reference"
-        age = t_s - float(self._reference.times_s[0])
-        if age > self._patience_s or age < -AHEAD_S:
-            return "reference is old"
-        if self._slots is None:
-            return "no formation"
-        return "" if self._name in self._slots.offsets else "formation has no place for this vehicle"
+            return Issue(Code.NO_REFERENCE, Severity.WARNING)
+        age_s = t_s - float(self._reference.times_s[0])
+        if age_s > self._timeout_s or age_s < -AHEAD_S:
+            return Issue(Code.STALE_REFERENCE, Severity.WARNING, value=age_s)
+        if self._placement is None:
+            return Issue(Code.NO_FORMATION, Severity.WARNING)
+        known = self._name in self._placement.offsets
+        return None if known else Issue(Code.NOT_IN_FORMATION, Severity.WARNING)
 
     def _hold(self, t_s: float, odometry: Odometry | None) -> Preview:
         """Where we were when holding began."""
         if self._held is None:
-            if odometry is None or not np.isfinite(odometry.state).all():
-                return Preview(np.array([t_s]), np.zeros((1, 3)), np.zeros((1, 3)))
+            if odometry is None or not odometry.is_finite:
+                return Preview(np.array([t_s]), np.full((1, 3), math.nan), np.zeros((1, 3)))
             yaw = np.array([yaw_of(odometry.attitude)])
             self._held = Preview(np.array([t_s]), odometry.position_m[None].copy(), np.zeros((1, 3)), yaw)
         return self._held

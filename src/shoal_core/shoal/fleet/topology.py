@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shoal.errors import ShoalError
+from shoal.messages.placement import NamePairs
 
 KINDS = ("all", "ring", "chain", "star", "none")
-Pairs = tuple[tuple[str, str], ...]
+Pairs = NamePairs
 
 
 def pairs(kind: str | Iterable[Sequence[str]], names: Sequence[str], stride: int = 1) -> Pairs:

@@ -20,6 +20,9 @@ from shoal.guidance.waypoints import Waypoint, WaypointQueue
 from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
+PREVIEW_S = 4.0  # how far ahead a reference looks
+POINT_STEP_S = 0.1  # between its points
+PLANNED_PERIOD_S = 0.2  # between two references whose future is known
 
 
 class Mode(str, Enum):
@@ -38,6 +41,22 @@ class Mode(str, Enum):
         except ValueError:
             known = ", ".join(mode.value for mode in Mode)
             raise ShoalError(f"mode: '{text}' is unknown; expected one of: {known}") from None
+
+
+class ReferenceSchedule:
+    """When a reference goes out and how far ahead it looks: often while a stick moves it, seldom along a path."""
+
+    def __init__(self, preview_s: float = PREVIEW_S) -> None:
+        self.horizon_s = np.arange(0.0, preview_s + POINT_STEP_S / 2, POINT_STEP_S)
+        self._last_s, self._last_mode = -np.inf, Mode.HOLD
+
+    def due(self, t_s: float, mode: Mode) -> bool:
+        """Whether one is due; whoever asks sends it."""
+        waited_s = t_s - self._last_s
+        if mode is self._last_mode and mode is not Mode.MANUAL and 0 <= waited_s < PLANNED_PERIOD_S - 1e-9:
+            return False
+        self._last_s, self._last_mode = t_s, mode
+        return True
 
 
 @dataclass(frozen=True)

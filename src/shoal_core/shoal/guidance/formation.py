@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.errors import ShoalError
 from shoal.guidance.assignment import assign_corners, assign_slots
-from shoal.guidance.slots import Schedule, Slots, radius_at, turned
-
-__all__ = ["Formation", "Slots"]
+from shoal.messages.placement import Placement, Schedule, radius_at, turned
 
 Array = NDArray[np.float64]
 
 
-class Formation(BaseModel):
-    """The wish, as files and operators give it.
+class Formation(FileModel):
+    """As files and operators give it.
 
-    point: the thesis's common point, shared at the corners of a regular polygon of side `spacing_m` around it (two
-    vehicles: on both sides), facing inward. ring: the same with a given radius, which may change with time. line:
+    point: Fosso 2023's common point, shared at the corners of a regular polygon of side `spacing_m` around it (two
+    vehicles: on both sides), facing inward. ring: the same with a given radius, which may change with time; without one
+    the radius follows from `spacing_m`, which otherwise is the least distance between neighbours. line:
     `spacing_m` apart along `line_deg` (90: abreast). offsets: given by name, in metres. `heading_deg` is for line and
     offsets and relative to the formation's yaw; without it the controller chooses.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["point", "ring", "line", "offsets"] = "point"
     spacing_m: float = Field(default=2.0, gt=0.0, allow_inf_nan=False)
     radius_m: float | Schedule | Callable[[float], float] | None = None
@@ -37,8 +36,8 @@ class Formation(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Formation:
-        if (self.kind == "ring") != (self.radius_m is not None):
-            raise ValueError(f"expected radius_m with kind 'ring' and only then, not kind '{self.kind}'")
+        if self.kind != "ring" and self.radius_m is not None:
+            raise ValueError(f"expected radius_m with kind 'ring' only, not kind '{self.kind}'")
         if (self.kind == "offsets") != (self.offsets_m is not None):
             raise ValueError(f"expected offsets_m with kind 'offsets' and only then, not kind '{self.kind}'")
         if self.heading_deg is not None and self.kind in ("point", "ring"):
@@ -47,14 +46,29 @@ class Formation(BaseModel):
             not self.radius_m or np.any(np.diff(self.radius_m, axis=0)[:, 0] <= 0)
         ):
             raise ValueError("expected radius_m to list [t_s, radius_m] at rising times")
-        if self.kind == "ring" and self._smallest_radius_m(0.0) <= 0:
+        if self.radius_m is not None and self._smallest_radius_m(0.0) <= 0:
             raise ValueError("expected radius_m > 0 at all times")
         return self
 
+    def changed(self, **given: Any) -> Formation:
+        """The same with other values; what the new kind has no use for is dropped."""
+        data = self.model_dump(exclude_none=True) | {k: v for k, v in given.items() if v is not None}
+        unused = {
+            "radius_m": data["kind"] != "ring",
+            "offsets_m": data["kind"] != "offsets",
+            "heading_deg": data["kind"] in ("point", "ring"),
+        }
+        kept = {k: v for k, v in data.items() if not unused.get(k) or k in given}
+        try:
+            return Formation.model_validate(kept)
+        except ValidationError as error:
+            said = "; ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
+            raise ShoalError(f"formation: {said}") from None
+
     def assign(
         self, names: Sequence[str], positions_m: Array, center_m: Array, yaw_rad: float = 0.0, t_s: float = 0.0
-    ) -> Slots:
-        """Slots for vehicles now at `positions_m` (V,3), such that the sum of squared distances to go is least.
+    ) -> Placement:
+        """Placement for vehicles now at `positions_m` (V,3), such that the sum of squared distances to go is least.
 
         The order of `names` does not matter. Polygons and rings also choose how they are turned.
         """
@@ -72,9 +86,9 @@ class Formation(BaseModel):
         headings = None if self.heading_deg is None else dict.fromkeys(ordered, float(np.radians(self.heading_deg)))
         along = offsets @ self._line_axis() if self.kind == "line" else np.arctan2(offsets[:, 1], offsets[:, 0])
         order = tuple(ordered[i] for i in np.argsort(along, kind="stable"))
-        return Slots(dict(zip(ordered, offsets, strict=True)), 1.0, headings, yaw_rad, order)
+        return Placement(dict(zip(ordered, offsets, strict=True)), 1.0, headings, yaw_rad, order)
 
-    def _around(self, names: list[str], points_m: Array, yaw_rad: float, t_s: float) -> Slots:
+    def _around(self, names: list[str], points_m: Array, yaw_rad: float, t_s: float) -> Placement:
         """Corners of a regular polygon, facing inward."""
         count = len(names)
         chord = 2 * np.sin(np.pi / count) if count > 1 else 0.0  # side over radius
@@ -91,7 +105,7 @@ class Formation(BaseModel):
         bearings = np.arctan2(corners[:, 1], corners[:, 0])
         inward = None if radius_m == 0.0 else dict(zip(names, (bearings + np.pi).tolist(), strict=True))
         order = tuple(names[i] for i in np.argsort((bearings - bearings[0]) % (2 * np.pi), kind="stable"))
-        return Slots(dict(zip(names, corners, strict=True)), radius_m, inward, yaw_rad, order)
+        return Placement(dict(zip(names, corners, strict=True)), radius_m, inward, yaw_rad, order)
 
     def _smallest_radius_m(self, t_s: float) -> float:
         """Over all times; of a callable, which nobody can search, at `t_s`."""

@@ -1,4 +1,4 @@
-"""Where to go and where to look: the goal over the horizon, with the side rule that breaks symmetric standoffs."""
+"""Where to go and where to look: the give-way rule that breaks symmetric standoffs, and the heading to see others."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from shoal.fleet.neighbours import Neighbours
+from shoal.config.file_model import FileModel
 from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 
 
-class GiveWayRule(BaseModel):
+class GiveWayRule(FileModel):
     """Everybody gives way to starboard; whoever is close and ahead turns the way to go by up to `turn_deg`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     turn_deg: float = Field(default=75.0, ge=0, le=90)
     range_m: float = Field(default=2.5, gt=0, description="beyond the soft distance, where it begins")
     least_way_m: float = Field(default=1.0, gt=0, description="no rule for those almost where they want to be")
 
 
-def give_way_goal(goal_m: Array, own_m: Array, near: Neighbours, soft_m: float, rule: GiveWayRule) -> Array:
-    """The goal positions (M,3), turned to starboard around `own_m` while someone is in the way."""
+def give_way(goal_m: Array, own_m: Array, near_m: Array, soft_m: float, rule: GiveWayRule) -> Array:
+    """The goal positions (M,3), turned to starboard around `own_m` while one at `near_m` (V,3) is in the way."""
     north, east, _ = (goal_m[-1] - own_m).tolist()
     length = math.hypot(north, east)
     if length < rule.least_way_m:
         return goal_m
     turn = 0.0
-    for to_north, to_east, to_down in (near.positions_m[:, 0] - own_m).tolist():
+    for to_north, to_east, to_down in (near_m - own_m).tolist():
         distance = math.hypot(to_north, to_east, to_down)
         facing = (north * to_north + east * to_east) / length / max(distance, 1e-6)
         if facing > 0.0 and distance - soft_m <= min(rule.range_m, length):
@@ -46,11 +45,11 @@ def give_way_goal(goal_m: Array, own_m: Array, near: Neighbours, soft_m: float, 
     return turned
 
 
-def headings(own_m: Array, seen: Neighbours, reference: Preview, yaw_rad: float) -> Array:
-    """Headings (M,): towards those that must be seen, else as the reference wants, else as it is."""
-    if seen.names:
-        to = (seen.positions_m - own_m)[:, :, :2]
-        if len(seen.names) > 1:  # several: the mean of the directions
+def headings(own_m: Array, seen_m: Array, reference: Preview, yaw_rad: float) -> Array:
+    """Headings (M,): towards those that must be seen (V,M,3), else as the reference wants, else as it is."""
+    if len(seen_m):
+        to = (seen_m - own_m)[:, :, :2]
+        if len(seen_m) > 1:  # several: the mean of the directions
             to = (to / np.maximum(np.sqrt(np.einsum("vmi,vmi->vm", to, to)), 1e-3)[:, :, None]).sum(axis=0)
             blurred = 1e-2  # two that stand on opposite sides give no direction: keep the heading there
         else:

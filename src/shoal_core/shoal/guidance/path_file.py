@@ -6,8 +6,9 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, list_configs, load_yaml
 from shoal.errors import ShoalError
 from shoal.guidance.paths import STANDARD_PATHS, Path, standard_path
@@ -16,11 +17,7 @@ from shoal.guidance.splines import SAME_POINT_M, MotionLimits, SplineKind, splin
 Vector = tuple[float, float, float]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class WaypointEntry(_Frozen):
+class WaypointEntry(FileModel):
     """A waypoint; `[x, y, z]` alone will do."""
 
     position_m: Vector  # NED
@@ -33,14 +30,14 @@ class WaypointEntry(_Frozen):
         return {"position_m": data} if isinstance(data, list | tuple) else data
 
 
-class LimitsEntry(_Frozen):
+class LimitsEntry(FileModel):
     """What the setpoint never exceeds; the whole path slows down to keep to it."""
 
     speed_mps: float = Field(default=0.5, gt=0)
     acceleration_mps2: float = Field(default=0.1, gt=0)
 
 
-class PathFile(_Frozen):
+class PathFile(FileModel):
     """A waypoint file, validated."""
 
     version: int = Field(ge=1, le=1)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.fleet.topology import Pairs
 from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.placement import NamePairs
 from shoal.messages.state import POSITION
 
 Array = NDArray[np.float64]
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ReadyRule:
-    """The thesis's: sight angles below 15° and less than 2 m to the start, on every vehicle (for 5 s: TestSequence).
+    """Fosso 2023's: sight angles below 15° and less than 2 m to the start, on every vehicle (for 5 s: TestSequence).
 
     Two generalisations, without which a fleet of three or five would wait for ever: the distance is to the vehicle's
     own place in the formation at the start, and an angle counts from the one at which the formation itself sees
@@ -27,7 +27,7 @@ class ReadyRule:
     angle_deg: float = 15.0
     distance_m: float = 2.0
 
-    def missing(self, states: Mapping[str, Array | None], places_m: Mapping[str, Array], sight: Pairs) -> list[str]:
+    def missing(self, states: Mapping[str, Array | None], places_m: Mapping[str, Array], sight: NamePairs) -> list[str]:
         """What still stands in the way, a sentence each; `states` (13,) are fresh, or None."""
         said = [f"{name}: no odometry" for name, state in states.items() if state is None]
         for name, state in states.items():
@@ -44,7 +44,7 @@ class ReadyRule:
         return said
 
 
-def standing_angle_deg(seer: str, seen: str, places_m: Mapping[str, Array], sight: Pairs) -> float:
+def standing_angle_deg(seer: str, seen: str, places_m: Mapping[str, Array], sight: NamePairs) -> float:
     """The angle at which `seer` sees `seen` when all are in their places and look at the middle of whom they see."""
     if seer not in places_m or seen not in places_m:
         return 0.0

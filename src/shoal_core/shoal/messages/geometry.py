@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.frames import rotation_matrix
+from shoal.frames import matrix, rotation_matrix
 from shoal.messages.state import ATTITUDE, POSITION
 
 Array = NDArray[np.float64]
@@ -29,6 +30,16 @@ def fov_angles_deg(states: Array, must_see: Pairs) -> Array:
         angles[:, column] = np.degrees(np.arctan2(across, np.einsum("ti,ti->t", forward, away)))
         angles[np.linalg.norm(away, axis=1) == 0.0, column] = 180.0
     return angles
+
+
+def sight_angle_deg(state: Array, other_m: Array) -> float:
+    """Angle between the bow of one vehicle (13,) and the direction to a point (3,); 180° for the point it is at."""
+    away = np.asarray(other_m) - state[POSITION]
+    if not away.any():
+        return 180.0
+    forward = matrix(state[ATTITUDE] / np.linalg.norm(state[ATTITUDE]))[:, 0]
+    across = math.sqrt(float(np.sum(np.cross(forward, away) ** 2)))
+    return math.degrees(math.atan2(across, float(forward @ away)))
 
 
 def all_pairs(vehicles: int) -> Pairs:

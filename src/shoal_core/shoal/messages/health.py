@@ -1,32 +1,95 @@
-"""What a controller says of itself."""
+"""How a controller is doing, in codes. The words for them are made at the edge: see `messages.wording`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 
 class Mode(IntEnum):
     """Who made the thrust, best first."""
 
-    NMPC = 0
-    SHIFTED_PLAN = 1
+    CONTROLLER = 0
+    PREVIOUS_PLAN = 1
     STATION_KEEPING = 2
     ZERO_THRUST = 3
 
 
+class Severity(IntEnum):
+    """As the levels of diagnostic_msgs."""
+
+    OK = 0
+    WARNING = 1
+    ERROR = 2
+
+
+class Code(str, Enum):
+    """What may be the matter. The subject and the value of each are listed in `messages.wording`."""
+
+    # odometry
+    NO_ODOMETRY = "no_odometry"
+    ODOMETRY_NOT_FINITE = "odometry_not_finite"
+    ODOMETRY_ATTITUDE_LENGTH = "odometry_attitude_length"
+    ODOMETRY_TOO_FAST = "odometry_too_fast"
+    ODOMETRY_STALE = "odometry_stale"
+    ODOMETRY_IN_FUTURE = "odometry_in_future"
+    # controller
+    REFERENCE_NOT_FINITE = "reference_not_finite"
+    SOLVER_FAILED = "solver_failed"
+    CONTROLLER_RAISED = "controller_raised"
+    DEADLINE_MISSED = "deadline_missed"
+    # still steering, but in trouble
+    MODEL_MISMATCH = "model_mismatch"
+    MASS_REPLACED = "mass_replaced"
+    POSITION_NOISE = "position_noise"
+    LIMIT_INFEASIBLE = "limit_infeasible"
+    STALE_PLAN = "stale_plan"
+    LOST_CONTACT = "lost_contact"
+    # not following
+    STOPPED = "stopped"
+    NO_REFERENCE = "no_reference"
+    STALE_REFERENCE = "stale_reference"
+    NO_FORMATION = "no_formation"
+    NOT_IN_FORMATION = "not_in_formation"
+    # the network
+    TWO_PUBLISHERS = "two_publishers"
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One thing that is the matter."""
+
+    code: Code
+    severity: Severity
+    subject: str = ""  # a neighbour, a topic, an exception
+    value: float | None = None  # in the code's own unit
+
+    @property
+    def key(self) -> tuple[Code, str]:
+        """Equal for the same trouble with another figure."""
+        return self.code, self.subject
+
+
 @dataclass(frozen=True)
 class Health:
-    """Which mode, and why it is not the best one."""
+    """Which mode, and what is the matter."""
 
     mode: Mode
-    reason: str = ""  # empty when all is well
+    issues: tuple[Issue, ...] = ()
     solve_ms: float = 0.0
     iterations: int = 0
-    slack_max: float = 0.0  # largest planned violation of a soft bound
-    slack_hard_max: float = 0.0
+    slack_soft: float = 0.0  # largest planned violation of a soft limit
+    slack_hard: float = 0.0
     neighbour_age_s: Mapping[str, float] = field(default_factory=dict)
     overrun: bool = False
     committed: bool = True
-    warnings: tuple[str, ...] = ()  # what is wrong although it steers
+
+    @property
+    def severity(self) -> Severity:
+        """The worst of the issues."""
+        return max((issue.severity for issue in self.issues), default=Severity.OK)
+
+    def has(self, code: Code) -> bool:
+        """Whether that is the matter."""
+        return any(issue.code is code for issue in self.issues)

@@ -1,4 +1,4 @@
-"""What a vehicle tells the others: where it intends to be."""
+"""What a vehicle publishes to the others: where it intends to be."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Plan:
     committed: bool = True
 
     @cached_property
-    def sound(self) -> bool:
-        """Whether it can be computed with: finite numbers, times in order. Looked at once, however many hear it."""
+    def is_valid(self) -> bool:
+        """Whether it can be computed with: finite numbers, times in order. Looked at once, however many receive it."""
         times = self.times_s
         if not len(times) or not (times[1:] > times[:-1]).all():
             return False

@@ -9,33 +9,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.health import Code, Issue, Mode, Severity
+from shoal.messages.limits import Limits
 from shoal.messages.state import POSITION
 
 Array = NDArray[np.float64]
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Bounds of a run: hard ones decide failure, soft ones are what the controller aims at."""
+class HealthEvent:
+    """A vehicle's mode or issues have changed."""
 
-    fov_hard_deg: float = 60.0
-    distance_hard_m: float = 0.75
-    fov_soft_deg: float = 30.0
-    distance_soft_m: float = 2.0
+    t_s: float
+    vehicle: str
+    mode: Mode
+    issues: tuple[Issue, ...] = ()
+
+    def to_json(self) -> list[Any]:
+        """Plain values."""
+        issues = [[i.code.value, int(i.severity), i.subject, i.value] for i in self.issues]
+        return [self.t_s, self.vehicle, int(self.mode), issues]
+
+    @staticmethod
+    def from_json(data: list[Any]) -> HealthEvent:
+        """The other way round."""
+        t_s, vehicle, mode, issues = data
+        return HealthEvent(
+            t_s, vehicle, Mode(mode), tuple(Issue(Code(c), Severity(s), subject, v) for c, s, subject, v in issues)
+        )
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class Outcome:
+    """Whether a task with a goal has reached it."""
+
+    goal: str  # in words
+    reached_s: float | None  # from when on it held for good; None: not reached
+
+
+@dataclass(frozen=True)
+class About:
+    """What was run, written by whoever ran it; never by the caller."""
+
+    task: str = ""
+    path: str = ""
+    fleet: str = ""
+    condition: str = ""
+    controller: str = ""
+    seed: int = 0
+    control_period_s: float | None = None
+    code_version: str = ""
+    wall_s: float | None = None
+    start_stamp_s: float = 0.0  # of the recording's own clock, when it is a stretch of a longer one
+
+
+@dataclass(frozen=True)
+class Recording:
     """T instants, V vehicles, P stored plans of K points. World NED, body FRD, SI."""
 
     names: tuple[str, ...]  # V
     times_s: Array  # (T,)
     states: Array  # (T,V,13) truth
     odometry: Array  # (T,V,13) measured
-    thrust_N: Array  # (T,V,8) commanded
+    thrust_N: Mapping[str, Array]  # (T,n) commanded, for each vehicle as many as it has thrusters
     reference_m: Array  # (T,3) common setpoint
     reference_velocity_mps: Array  # (T,3)
-    slots_m: Array  # (T,V,3) own setpoints
+    setpoints_m: Array  # (T,V,3) each vehicle's own
     solve_ms: Array  # (T,V)
     mode: NDArray[np.int8]  # (T,V) value of Mode
     slack_max: Array  # (T,V)
@@ -45,25 +85,30 @@ class RunRecord:
     plans_m: Array  # (P,V,K,3) NED
     plan_dt_s: Array  # (K,) offsets of the plan points
     must_see: tuple[tuple[int, int], ...]  # (seer, seen)
-    limits: Limits = Limits()
-    events: tuple[tuple[float, str, str], ...] = ()  # (t_s, vehicle, text)
-    meta: Mapping[str, Any] = field(default_factory=dict)  # JSON-able: path, fleet, condition, seed, controller, …
+    limits: Limits = DEFAULT_LIMITS
+    events: tuple[HealthEvent, ...] = ()
+    issue_shares: Mapping[str, float] = field(default_factory=dict)  # by sentence: share of all vehicles' control steps
+    outcome: Outcome | None = None  # of a task that has a goal
+    about: About = About()
 
     def __post_init__(self) -> None:
         t, v = len(self.times_s), len(self.names)
         shapes: dict[str, tuple[int, ...]] = {
             "times_s": (t,), "states": (t, v, 13), "odometry": (t, v, 13), "reference_m": (t, 3),
-            "reference_velocity_mps": (t, 3), "slots_m": (t, v, 3), "solve_ms": (t, v), "mode": (t, v),
+            "reference_velocity_mps": (t, 3), "setpoints_m": (t, v, 3), "solve_ms": (t, v), "mode": (t, v),
             "slack_max": (t, v), "neighbour_age_s": (t, v), "current_mps": (t, v, 3),
             "plans_m": (len(self.plan_times_s), v, len(self.plan_dt_s), 3),
         }  # fmt: skip
         if t == 0 or v == 0:
-            raise ValueError(f"record has {t} instants of {v} vehicles; expected at least one of each")
+            raise ValueError(f"recording has {t} instants of {v} vehicles; expected at least one of each")
         for name, expected in shapes.items():
             if getattr(self, name).shape != expected:
-                raise ValueError(f"record: {name} has shape {getattr(self, name).shape}; expected {expected}")
-        if self.thrust_N.shape[:2] != (t, v):
-            raise ValueError(f"record: thrust_N has shape {self.thrust_N.shape}; expected ({t}, {v}, thrusters)")
+                raise ValueError(f"recording: {name} has shape {getattr(self, name).shape}; expected {expected}")
+        if tuple(self.thrust_N) != self.names:
+            raise ValueError(f"recording: thrust_N is of {list(self.thrust_N)}; expected {list(self.names)}")
+        for name, thrust in self.thrust_N.items():
+            if thrust.ndim != 2 or len(thrust) != t:
+                raise ValueError(f"recording: thrust_N of {name} has shape {thrust.shape}; expected ({t}, thrusters)")
 
     @property
     def duration_s(self) -> float:

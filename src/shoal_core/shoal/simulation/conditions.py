@@ -13,12 +13,52 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import find_config, load_yaml
 from shoal.fleet.link import LinkSettings
-from shoal.simulation.currents import Current, Frozen, Vector
+from shoal.simulation.currents import Current
 
 
-class Plant(Frozen):
+class Change(FileModel):
+    """How reality differs from the vehicle file: a factor, or another value. Two numbers: drawn between them."""
+
+    scale: float | tuple[float, float] | None = None
+    replace: float | tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Change:
+        if (self.scale is None) == (self.replace is None):
+            raise ValueError("expected either scale or replace")
+        low, high = self.range
+        if not 0 <= low <= high:
+            raise ValueError(f"range is [{low}, {high}]; expected 0 <= smallest <= largest")
+        return self
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Of the factor or of the value."""
+        given = self.scale if self.scale is not None else self.replace
+        assert given is not None
+        return given if isinstance(given, tuple) else (given, given)
+
+    def apply(self, described: float, share: float) -> float:
+        """The value, `share` of 0 to 1 along the range."""
+        low, high = self.range
+        value = low + (high - low) * share
+        return described * value if self.scale is not None else value
+
+
+class PlantThrusters(FileModel):
+    """How the simulated thrusters differ from their description."""
+
+    lag: Change = Change(scale=(2 / 3, 4 / 3))  # first-order time constant, one draw for the vehicle
+    # Twice the description's: the speed controller ignores ±25 µs of ±400 µs of throttle, thrust goes with its square,
+    # and a T200 gives about 50 N at full throttle: (25/400)² · 50 N = 0.2 N.
+    dead_band: Change = Change(scale=2.0)  # a command smaller than this gives no thrust
+    gain_spread: float = Field(default=0.05, ge=0, lt=1)  # each thruster's gain times 1 ± U(spread)
+
+
+class Plant(FileModel):
     """How the simulated vehicle differs from its description.
 
     The perturbation leaves W - B alone (both follow the mass): vehicles are trimmed with ballast before they dive, and
@@ -26,29 +66,18 @@ class Plant(Frozen):
     """
 
     perturbation: float = Field(default=0.2, ge=0, lt=1)  # mass, damping, added mass: each times 1 ± U(perturbation)
-    thruster_lag_s: tuple[float, float] = (0.1, 0.2)  # first-order time constant, drawn uniformly; (0, 0): none
-    thruster_gain_spread: float = Field(default=0.05, ge=0, lt=1)  # each thruster's gain times 1 ± U(spread)
-    # A command smaller than this gives no thrust. 0.2 N: the speed controller ignores ±25 µs of ±400 µs of throttle,
-    # thrust goes with its square, and a T200 gives about 50 N at full throttle: (25/400)² · 50 N = 0.2 N.
-    dead_band_N: float = Field(default=0.2, ge=0)
+    thrusters: PlantThrusters = PlantThrusters()
     mass_scale: float = Field(default=1.0, gt=0)
     added_mass_scale: float = Field(default=1.0, ge=0)
     damping_scale: float = Field(default=1.0, ge=0)
     inertia_scale: float = Field(default=1.0, gt=0)
     cg_offset_m: Vector = (0.0, 0.0, 0.0)  # body FRD, added to the centre of gravity
 
-    @model_validator(mode="after")
-    def _lag_is_a_range(self) -> Plant:
-        low, high = self.thruster_lag_s
-        if not 0 <= low <= high:
-            raise ValueError(f"thruster_lag_s is [{low}, {high}]; expected 0 <= shortest <= longest")
-        return self
 
+class ControllerModel(FileModel):
+    """How the controller's model differs from the vehicle's description (Fosso 2023's wrong-model tests).
 
-class ControllerModel(Frozen):
-    """How the controller's model differs from the vehicle's description (the thesis's wrong-model tests).
-
-    A changed mass changes the weight (W = m g) too; that is what gave the thesis its depth error at twice the mass.
+    A changed mass changes the weight (W = m g) too; that is what gave Fosso 2023 its depth error at twice the mass.
     """
 
     mass_scale: float = Field(default=1.0, gt=0)
@@ -57,9 +86,32 @@ class ControllerModel(Frozen):
     damping_scale: float = Field(default=1.0, ge=0)
     inertia_scale: float = Field(default=1.0, gt=0)
     cg_offset_m: Vector = (0.0, 0.0, 0.0)  # body FRD
+    thruster_lag: Change = Change(scale=1.0)  # as believed
+    control_delay_periods: int | None = Field(default=None, ge=0, le=20)  # as believed; None: as it is
 
 
-class Sensors(Frozen):
+class ControllerTime(FileModel):
+    """How long a control step takes: log-normal. Without it, no time passes while a controller computes."""
+
+    median_ms: float = Field(gt=0, le=10_000)
+    p99_ms: float = Field(gt=0, le=10_000)
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ControllerTime:
+        if self.p99_ms < self.median_ms:
+            raise ValueError(f"p99_ms is {self.p99_ms}; expected at least median_ms = {self.median_ms}")
+        return self
+
+
+class ReferenceLink(FileModel):
+    """The way of the reference from guidance to each vehicle."""
+
+    loss: float = Field(default=0.0, ge=0, le=1)  # share of references lost, for each vehicle on its own
+    delay_s: float = Field(default=0.0, ge=0)
+
+
+class Sensors(FileModel):
     """Odometry errors. White Gaussian per axis unless said otherwise."""
 
     position_std_m: float = Field(default=0.02, ge=0)
@@ -73,14 +125,14 @@ class Sensors(Frozen):
     latency_s: float = Field(default=0.0, ge=0)
 
 
-class Environment(Frozen):
+class Environment(FileModel):
     """The water. Currents add up."""
 
     currents: tuple[Current, ...] = ()
 
 
-class Start(Frozen):
-    """Start poses, drawn by the thesis's ready rule. radius_m = 0: exactly on the formation's places, facing right."""
+class Start(FileModel):
+    """Start poses, by the ready rule of Fosso 2023. radius_m = 0: exactly on the formation's places, facing right."""
 
     radius_m: float = Field(default=2.0, ge=0)  # around the path's start point
     angle_deg: float = Field(default=15.0, ge=0, le=180)  # heading error against the wanted one, and FOV angle
@@ -95,37 +147,36 @@ class Start(Frozen):
         return self
 
 
-class FormationChoice(Frozen):
-    """How the vehicles share the setpoint instead of the fleet file's way. A ring needs its radius."""
+class FormationChange(FileModel):
+    """What differs from the fleet file's formation."""
 
-    kind: Literal["point", "ring", "line"] = "point"
+    kind: Literal["point", "ring", "line"] | None = None
     radius_m: float | None = Field(default=None, gt=0)
-    spacing_m: float | None = Field(default=None, gt=0)  # None: the fleet file's
+    spacing_m: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
-    def _ring_has_a_radius(self) -> FormationChoice:
-        if (self.kind == "ring") != (self.radius_m is not None):
-            raise ValueError(f"kind is '{self.kind}'; expected radius_m with kind 'ring' and only then")
+    def _radius_of_a_ring(self) -> FormationChange:
+        if self.radius_m is not None and self.kind not in (None, "ring"):
+            raise ValueError(f"kind is '{self.kind}'; expected radius_m with kind 'ring' only")
         return self
 
 
-class Stopped(Frozen):
-    """A vehicle that fails for a while: `dead` thrusters give nothing, `hold` keeps station. Silent: sends no plans."""
+class Fault(FileModel):
+    """What fails for a while: thrusters give nothing, the vehicle is held fast where it is, or it sends no plans."""
 
     vehicle: int = Field(ge=0)  # index in the fleet
-    from_s: float = Field(ge=0)
+    kind: Literal["thrusters_dead", "frozen", "radio_silent"]
+    from_s: float = Field(default=0.0, ge=0)
     to_s: float | None = None  # None: until the end
-    mode: Literal["dead", "hold"] = "dead"
-    silent: bool = False
 
     @model_validator(mode="after")
-    def _runs_forward(self) -> Stopped:
+    def _runs_forward(self) -> Fault:
         if self.to_s is not None and self.to_s <= self.from_s:
             raise ValueError(f"to_s is {self.to_s}; expected more than from_s = {self.from_s}")
         return self
 
 
-class Condition(Frozen):
+class Condition(FileModel):
     """One line of the results table."""
 
     name: str = ""  # from the file name
@@ -137,8 +188,10 @@ class Condition(Frozen):
     sensors: Sensors = Sensors()
     environment: Environment = Environment()
     start: Start = Start()
-    formation: FormationChoice | None = None  # None: the fleet file's
-    stopped: tuple[Stopped, ...] = ()
+    formation: FormationChange = FormationChange()  # nothing: the fleet file's
+    faults: tuple[Fault, ...] = ()
+    reference: ReferenceLink = ReferenceLink()
+    controller_time: ControllerTime | None = None  # None: control steps take no time
     control_delay_periods: int = Field(default=1, ge=0, le=20)  # from odometry to the thrust that answers it
 
     def content_hash(self) -> str:

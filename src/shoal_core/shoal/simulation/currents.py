@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Vector = tuple[float, float, float]
-
-
-class Frozen(BaseModel):
-    """Base of everything read from a file: no unknown keys, no changes, no NaN."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+from shoal.config.file_model import FileModel, Vector
 
 
-class ConstantCurrent(Frozen):
+class ConstantCurrent(FileModel):
     """The same everywhere, always."""
 
     kind: Literal["constant"]
     velocity_mps: Vector
 
 
-class SquareCurrent(Frozen):
-    """The thesis's waves: the vector changes sign every half period, starting positive at t = 0."""
+class SquareCurrent(FileModel):
+    """Fosso 2023's waves: the vector changes sign every half period, starting positive at t = 0."""
 
     kind: Literal["square"]
     amplitude_mps: Vector
     half_period_s: float = Field(default=2.0, gt=0)
 
 
-class GaussMarkovCurrent(Frozen):
+class GaussMarkovCurrent(FileModel):
     """A slowly wandering current: mean plus a first-order Gauss-Markov process on each axis."""
 
     kind: Literal["gauss_markov"]
@@ -39,7 +33,7 @@ class GaussMarkovCurrent(Frozen):
     time_constant_s: float = Field(default=30.0, gt=0)
 
 
-class WavesCurrent(Frozen):
+class WavesCurrent(FileModel):
     """Orbital velocity of one linear deep-water wave, decaying with depth; phase drawn from the run's seed."""
 
     kind: Literal["waves"]

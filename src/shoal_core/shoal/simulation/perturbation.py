@@ -19,7 +19,7 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
     """The vehicle of one run: every coefficient off by its own factor within 1 ± `perturbation`.
 
     Weight and buoyancy both follow the mass, W − B stays as described: an operator trims the vehicle with ballast and
-    foam before each dive, and 20 % of 113 N left over would be as much as the thesis's thrusters can lift (24.8 N).
+    foam before each dive, and 20 % of 113 N left over would be all that the thrusters of Fosso 2023 can lift (24.8 N).
     The settings' scales are deliberate changes and come first; there the weight goes with the mass alone.
     """
     scaled = vehicle.scaled(
@@ -29,9 +29,17 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
     count = len(vehicle.thrusters)
     # Always the same draws in the same order, so that conditions with one seed differ by their settings alone.
     factors = 1.0 + settings.perturbation * rng.uniform(-1.0, 1.0, 22)
-    lag_s = rng.uniform(*settings.thruster_lag_s)
-    gain = 1.0 + settings.thruster_gain_spread * rng.uniform(-1.0, 1.0, count)
-    thrusters = tuple(replace(t, time_constant_s=lag_s, dead_band_N=settings.dead_band_N) for t in scaled.thrusters)
+    share = rng.uniform()
+    gain = 1.0 + settings.thrusters.gain_spread * rng.uniform(-1.0, 1.0, count)
+    lag, dead_band = settings.thrusters.lag, settings.thrusters.dead_band
+    thrusters = tuple(
+        replace(
+            t,
+            time_constant_s=lag.apply(t.time_constant_s, share),
+            dead_band_N=dead_band.apply(t.dead_band_N, 0.5),
+        )
+        for t in scaled.thrusters
+    )
     return PlantVehicle(replace(_with_factors(scaled, factors), thrusters=thrusters), gain)
 
 
@@ -41,7 +49,10 @@ def controller_vehicle(vehicle: Vehicle, settings: ControllerModel) -> Vehicle:
     if settings.mass_kg is not None:
         mass_scale *= settings.mass_kg / vehicle.mass_kg
     wrong = vehicle.scaled(mass_scale, settings.added_mass_scale, settings.damping_scale, settings.inertia_scale)
-    return replace(wrong, cg_m=wrong.cg_m + np.asarray(settings.cg_offset_m))
+    lagging = tuple(
+        replace(t, time_constant_s=settings.thruster_lag.apply(t.time_constant_s, 0.5)) for t in wrong.thrusters
+    )
+    return replace(wrong, cg_m=wrong.cg_m + np.asarray(settings.cg_offset_m), thrusters=lagging)
 
 
 def _with_factors(v: Vehicle, factors: Array) -> Vehicle:

@@ -1,245 +1,191 @@
-"""The fleet simulator: plant, sensors, links and one agent per vehicle in lock step, deterministic for a seed."""
+"""The lock-step simulator: one world, one runtime per vehicle, messages between them. Deterministic for a seed.
+
+It carries messages and nothing else: what a vehicle knows, it was sent. Time stands still while a controller computes,
+unless the condition says how long that takes.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import __version__
-from shoal.fleet.agent import Agent, Command
-from shoal.messages.health import Mode
+from shoal.fleet.link import Link
+from shoal.fleet.reference_tracker import FormationSetpoints
+from shoal.fleet.runtime import VehicleRuntime
+from shoal.messages.command import Command
 from shoal.messages.odometry import Odometry
+from shoal.messages.orders import Orders
+from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal.messages.state import POSITION
-from shoal.recordings.recording import Limits, RunRecord
-from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
-from shoal.simulation.water import still_water
+from shoal.recordings.recording import Recording
+from shoal.simulation.conditions import Condition, ControllerTime
+from shoal.simulation.reference_link import ReferenceChannel
+from shoal.simulation.run_log import RunLog
+from shoal.simulation.world import World
 
 Array = NDArray[np.float64]
-PLAN_POINTS_S = np.linspace(0.0, 2.0, 11)  # offsets at which plans are recorded
+ACQUAINTANCE_S = 2.0  # how long a fleet has been exchanging plans, beyond the link's delay, before a run begins
+OPERATOR = "task"
 
-__all__ = ["RunSpec", "simulate"]
 
+class Directing(Protocol):
+    """What guidance does: the task's director in the simulator, the guidance node on ROS."""
 
-class Controller(Protocol):
-    """What the simulator drives; the Agent, or the baseline in its place."""
-
-    def step(
-        self,
-        t_s: float,
-        odometry: Odometry | None,
-        neighbour_plans: Mapping[str, Plan],
-        reference: Preview,
-        places: Mapping[str, Preview] | None = None,
-    ) -> Command:
-        """One control period."""
+    def orders(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
+        """What goes out at `t_s`, given what the vehicles have measured."""
         ...
-
-
-def simulate(spec: RunSpec, progress: Callable[[float], None] | None = None) -> RunRecord:
-    """One run; `progress` is told the share done."""
-    scenario = build_scenario(spec)
-    return FleetSimulator(scenario, make_controllers(scenario)).run(progress)
-
-
-def make_controllers(scenario: Scenario) -> list[Controller]:
-    """One per vehicle."""
-    names = scenario.fleet.names
-    sees = {n: frozenset(b for a, b in scenario.sight if a == n) for n in names}
-    if scenario.spec.controller.startswith("dompc"):
-        from shoal.baselines.dompc import make_baseline  # do-mpc is slow to import and seldom asked for
-
-        return [make_baseline(scenario, i, sees[n]) for i, n in enumerate(names)]
-    return [
-        Agent(n, model, scenario.agent_settings, sees[n], clock=_stopped_clock)
-        for n, model in zip(names, scenario.models, strict=True)
-    ]
-
-
-def _stopped_clock() -> float:
-    """In lock step time stands still while a controller thinks: a busy machine must not change a run's result."""
-    return 0.0
 
 
 class FleetSimulator:
     """Steps everything by one control period at a time and writes down what happened."""
 
-    def __init__(self, scenario: Scenario, controllers: list[Controller]) -> None:
-        self.scenario, self.controllers = scenario, controllers
-        self.names = scenario.fleet.names
-        count = len(self.names)
-        thrusters = len(scenario.models[0].thrusters)
-        self._queue = [np.zeros((count, thrusters))] * scenario.condition.control_delay_periods
-        self._events: list[tuple[float, str, str]] = []
-        self._said = [Mode.NMPC.name.lower()] * count
-        self._warned: dict[str, int] = {}
-        steps = round(scenario.duration_s / scenario.spec.control_period_s)
-        self._log = _Log(steps + 1, count, thrusters, scenario)
-        self._wall_s = 0.0
+    def __init__(
+        self,
+        world: World,
+        runtimes: Mapping[str, VehicleRuntime],
+        director: Directing,
+        seed: int,
+        control_period_s: float,
+        duration_s: float,
+        acquainted: bool = True,
+        record_plans_every_s: float = 0.5,
+    ) -> None:
+        """`acquainted`: the vehicles have been there for a while, at rest, exchanging plans over the same link."""
+        self.world, self.runtimes, self._director = world, runtimes, director
+        self._period_s, self._acquainted = control_period_s, acquainted
+        condition = world.condition
+        self._link = Link(condition.link, np.random.default_rng([seed, 4]))
+        self._references = ReferenceChannel(condition.reference, tuple(runtimes), np.random.default_rng([seed, 6]))
+        self._placement: Placement | None = None
+        self._setpoints: Mapping[str, Preview] | None = None
+        steps = round(duration_s / control_period_s)
+        thrusters = {name: len(r.agent.vehicle.thrusters) for name, r in runtimes.items()}
+        self.log = RunLog(steps + 1, thrusters, world, control_period_s, record_plans_every_s)
+        self._stamps: dict[str, float] = dict.fromkeys(runtimes, -math.inf)
+        self.wall_s = 0.0
 
-    def run(self, progress: Callable[[float], None] | None = None) -> RunRecord:
-        """To the end."""
+    def run(self, progress: Callable[[float], None] | None = None, over: Callable[[float], bool] | None = None) -> None:
+        """To the end, or until `over` says so."""
         for k, share in enumerate(self.ticks()):
             if progress is not None and k % 20 == 0:
                 progress(share)
-        return self.record()
+            if over is not None and over(self.world.t_s):
+                return
 
     def ticks(self) -> Iterator[float]:
         """One control period at a time, for those who run several loops side by side; yields the share done."""
-        steps = len(self._log.times) - 1
+        steps = self.log.capacity - 1
         for k in range(steps + 1):
             started = time.perf_counter()
-            self._tick(k, k * self.scenario.spec.control_period_s, self._log)
-            self._wall_s += time.perf_counter() - started
+            self._tick(k, k * self._period_s)
+            self.wall_s += time.perf_counter() - started
             yield k / max(steps, 1)
 
-    def record(self) -> RunRecord:
+    def recording(self) -> Recording:
         """What happened so far."""
-        return self._log.finish(tuple(self._events), self._wall_s, self._meta())
+        return self.log.recording(self._placement)
 
-    def _tick(self, k: int, t_s: float, log: _Log) -> None:
-        s = self.scenario
-        states = s.plant.states
-        commands = []
-        for i, name in enumerate(self.names):
-            s.sensors[i].push(t_s, states[i])
-            odometry = s.sensors[i].latest(t_s)
-            if k == 0:
-                self._introduce(name, states)
-            plans = s.link.receive(t_s, name)
+    # -- one tick -----------------------------------------------------------------------------------------------
+
+    def _tick(self, k: int, t_s: float) -> None:
+        odometry = self.world.measure()
+        if k == 0 and self._acquainted:
+            self._exchange_first_plans(odometry)
+        self._direct(t_s, odometry)
+        self.log.begin(k, t_s)
+        for i, (name, runtime) in enumerate(self.runtimes.items()):
+            self._deliver(t_s, name, runtime, odometry[name])
             started = time.perf_counter()
-            commands.append(self.controllers[i].step(t_s, odometry, plans, s.slots[name], s.slots))
-            log.solve_ms[k, i] = (time.perf_counter() - started) * 1e3
-            self._note(t_s, i, commands[i])
-            log.vehicle(k, i, odometry, commands[i], t_s)
-        log.world(k, t_s, states, s)
-        for i, sender in enumerate(self.names):
-            if not self._silent(i, t_s):
-                for j, receiver in enumerate(self.names):
+            command = runtime.tick(t_s)
+            elapsed_ms = (time.perf_counter() - started) * 1e3
+            if command is not None:
+                self._publish(t_s, name, i, command)
+            self.log.vehicle(k, i, name, t_s, odometry[name], command or runtime.last, elapsed_ms)
+        self.world.step(self._period_s)
+
+    def _direct(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> None:
+        orders = self._director.orders(t_s, odometry)
+        if orders.placement is not None:
+            self._placement = orders.placement
+            for runtime in self.runtimes.values():
+                runtime.on_formation(orders.placement)
+        if orders.stop is not None:
+            for runtime in self.runtimes.values():
+                if orders.stop == "stop":
+                    runtime.on_stop(OPERATOR)
+                else:
+                    runtime.on_release(runtime.stop.state.counter, OPERATOR)
+        if orders.reference is not None and self._placement is not None:
+            # The formation's setpoints follow from what every vehicle is sent: worked out once for all of them.
+            setpoints = FormationSetpoints(self._placement, orders.reference)
+            self._references.send(t_s, orders.reference, setpoints)
+            self.log.reference(t_s, orders.reference, setpoints)
+
+    def _deliver(self, t_s: float, name: str, runtime: VehicleRuntime, odometry: Odometry | None) -> None:
+        for reference, setpoints in self._references.arrivals(t_s, name):
+            runtime.on_reference(reference, setpoints)
+        if odometry is not None and odometry.stamp_s != self._stamps[name]:
+            self._stamps[name] = odometry.stamp_s
+            runtime.on_odometry(odometry, t_s)
+        for plan in self._link.receive(t_s, name):
+            runtime.on_plan(plan, t_s)
+
+    def _publish(self, t_s: float, sender: str, index: int, command: Command) -> None:
+        """Thrust to the plant, the plan to the others; both leave when the step has been computed."""
+        sent_s = t_s + command.compute_s
+        self.world.command(sender, command.thrust_N, t_s, sent_s)
+        if self.world.faults and self.world.faults.radio_silent(sender, t_s):
+            return
+        states = self.world.states
+        for j, receiver in enumerate(self.runtimes):
+            if j != index:
+                self._link.send(sent_s, sender, receiver, command.plan, states[index], states[j])
+
+    def _exchange_first_plans(self, odometry: Mapping[str, Odometry | None]) -> None:
+        """Before the run: everybody has stood at its start, and has been sending that, late and lossy as ever."""
+        link, states = self._link.settings, self.world.states
+        span_s = link.delay_s + link.jitter_s + ACQUAINTANCE_S
+        for k in range(math.ceil(span_s / self._period_s), 0, -1):
+            t_s = -k * self._period_s
+            for i, (sender, measured) in enumerate(odometry.items()):
+                if measured is None or self.world.faults.radio_silent(sender, 0.0):
+                    continue
+                plan = _standing(sender, t_s, measured)
+                for j, receiver in enumerate(self.runtimes):
                     if i != j:
-                        s.link.send(t_s, sender, receiver, commands[i].plan, states[i], states[j])
-        self._move(t_s, np.array([c.thrust_N for c in commands]))
-
-    def _introduce(self, receiver: str, states: Array) -> None:
-        """The ready rule means they have been talking: everyone's start is known before the first step."""
-        for i, name in enumerate(self.names):
-            if name != receiver:
-                plan = Plan(name, 0, 0.0, np.zeros(1), states[i : i + 1, POSITION].copy(), np.zeros((1, 3)))
-                self.scenario.link.deliver(receiver, plan)
-
-    def _move(self, t_s: float, thrust_N: Array) -> None:
-        """Thrust acts after the control delay; vehicles that the condition stops do not obey."""
-        plant = self.scenario.plant
-        self._queue.append(thrust_N)
-        acting = self._queue.pop(0).copy()
-        held = {}
-        for stop in self.scenario.condition.stopped:
-            if stop.vehicle < len(self.names) and stop.from_s <= t_s and (stop.to_s is None or t_s < stop.to_s):
-                acting[stop.vehicle] = 0.0
-                if stop.mode == "hold":
-                    held[stop.vehicle] = plant.states[stop.vehicle].copy()
-        plant.step(acting, self.scenario.spec.control_period_s)
-        for i, state in held.items():
-            plant.states[i, :7], plant.states[i, 7:] = state[:7], 0.0
-
-    def _silent(self, index: int, t_s: float) -> bool:
-        return any(
-            stop.silent and stop.vehicle == index and stop.from_s <= t_s and (stop.to_s is None or t_s < stop.to_s)
-            for stop in self.scenario.condition.stopped
-        )
-
-    def _note(self, t_s: float, index: int, command: Command) -> None:
-        """An event whenever the mode or what the controller says changes."""
-        health = command.health
-        mode = health.mode.name.lower()
-        text = "; ".join([f"{mode}: {health.reason}" if health.reason else mode, *health.warnings])
-        for warning in health.warnings:
-            self._warned[warning] = self._warned.get(warning, 0) + 1
-        if text != self._said[index]:
-            self._said[index] = text
-            self._events.append((t_s, self.names[index], text))
-
-    def _meta(self) -> dict[str, Any]:
-        spec, s = self.scenario.spec, self.scenario
-        return {
-            "path": spec.path,
-            "fleet": s.fleet.name,
-            "condition": s.condition.name,
-            "seed": spec.seed,
-            "controller": spec.controller,
-            "control_period_s": spec.control_period_s,
-            "version": __version__,
-            "warnings": {text: count / (self._log.rows * len(self.names)) for text, count in self._warned.items()},
-        }
+                        self._link.send(t_s, sender, receiver, plan, states[i], states[j])
 
 
-class _Log:
-    """Arrays of a RunRecord, filled as the run goes."""
+def _standing(name: str, t_s: float, odometry: Odometry) -> Plan:
+    return Plan(name, 0, t_s, np.array([t_s]), odometry.state[None, POSITION].copy(), np.zeros((1, 3)))
 
-    def __init__(self, rows: int, count: int, thrusters: int, scenario: Scenario) -> None:
-        self._scenario = scenario
-        self.rows = 0  # filled so far
-        self.times = np.zeros(rows)
-        self.states, self.odometry = np.zeros((rows, count, 13)), np.full((rows, count, 13), np.nan)
-        self.thrust = np.zeros((rows, count, thrusters))
-        self.current = np.zeros((rows, count, 3))
-        self.solve_ms, self.slack, self.age = (np.zeros((rows, count)) for _ in range(3))
-        self.mode = np.zeros((rows, count), dtype=np.int8)
-        self._every = max(1, round(scenario.spec.record_plans_every_s / scenario.spec.control_period_s))
-        kept = (rows - 1) // self._every + 1
-        self.plan_times = np.zeros(kept)
-        self.plans = np.zeros((kept, count, len(PLAN_POINTS_S), 3))
 
-    def vehicle(self, k: int, i: int, odometry: Odometry | None, command: Command, t_s: float) -> None:
-        health = command.health
-        if odometry is not None:
-            self.odometry[k, i] = odometry.state
-        self.thrust[k, i] = command.thrust_N
-        self.slack[k, i], self.mode[k, i] = health.slack_max, int(health.mode)
-        self.age[k, i] = max(health.neighbour_age_s.values(), default=0.0)
-        if k % self._every == 0:
-            self.plan_times[k // self._every] = t_s
-            self.plans[k // self._every, i] = command.plan.at(t_s + PLAN_POINTS_S)
+class SimulatedStopwatch:
+    """Read before and after a step: no time passes, or as much as the condition draws."""
 
-    def world(self, k: int, t_s: float, states: Array, scenario: Scenario) -> None:
-        self.rows = k + 1
-        self.times[k], self.states[k] = t_s, states
-        if scenario.plant.current is not still_water:
-            for i, state in enumerate(states):
-                self.current[k, i] = scenario.plant.current(t_s, state[POSITION])
+    def __init__(self, settings: ControllerTime | None, stream: int) -> None:
+        self._t_s, self._running = 0.0, False
+        self._draw: Callable[[], float] | None = None
+        if settings is not None:
+            rng = np.random.default_rng([settings.seed, stream])
+            sigma = math.log(settings.p99_ms / settings.median_ms) / 2.3263  # the normal's 99th percentile
+            median_s = settings.median_ms * 1e-3
+            self._draw = lambda: float(median_s * math.exp(sigma * rng.standard_normal()))
 
-    def finish(self, events: tuple[tuple[float, str, str], ...], wall_s: float, meta: dict[str, Any]) -> RunRecord:
-        s, n = self._scenario, self.rows
-        times = self.times[:n]
-        slots = np.stack([s.slots[name].at(times).positions_m for name in s.fleet.names], axis=1)
-        plans = (n - 1) // self._every + 1
-        index = {name: i for i, name in enumerate(s.fleet.names)}
-        return RunRecord(
-            names=s.fleet.names,
-            times_s=times,
-            states=self.states[:n],
-            odometry=self.odometry[:n],
-            thrust_N=self.thrust[:n],
-            reference_m=np.asarray(s.path.position(times)),
-            reference_velocity_mps=np.asarray(s.path.velocity(times)),
-            slots_m=slots,
-            solve_ms=self.solve_ms[:n],
-            mode=self.mode[:n],
-            slack_max=self.slack[:n],
-            neighbour_age_s=self.age[:n],
-            current_mps=self.current[:n],
-            plan_times_s=self.plan_times[:plans],
-            plans_m=self.plans[:plans],
-            plan_dt_s=PLAN_POINTS_S.copy(),
-            must_see=tuple((index[a], index[b]) for a, b in s.sight),
-            limits=Limits(
-                s.fleet.sight.hard_deg, s.fleet.distance.hard_m, s.fleet.sight.soft_deg, s.fleet.distance.soft_m
-            ),
-            events=events,
-            meta=meta | {"wall_s": wall_s},
-        )
+    def __call__(self) -> float:
+        if self._draw is not None:
+            self._t_s += self._draw() if self._running else 0.0
+            self._running = not self._running
+        return self._t_s
+
+
+def stopwatches(condition: Condition, names: tuple[str, ...]) -> dict[str, SimulatedStopwatch]:
+    """One for each vehicle."""
+    return {name: SimulatedStopwatch(condition.controller_time, i) for i, name in enumerate(names)}

@@ -2,85 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
-from shoal.campaigns.job import Job
-from shoal.fleet.file import Fleet
-from shoal.fleet.generate import ring_fleet
-from shoal.messages.state import POSITION
-from shoal.recordings.recording import RunRecord
-from shoal.simulation.conditions import Condition
-from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
-from shoal.simulation.simulator import FleetSimulator, make_controllers
-from shoal.tasks.still import still_path, still_preview
+from shoal.messages.placement import Placement
+from shoal.messages.state import POSITION, State
+from shoal.recordings.recording import Outcome, Recording
+from shoal.simulation.simulator import Directing
+from shoal.tasks.base import Task, TaskContext, TaskSettings
+from shoal.tasks.directing import ScriptedDirector, formation_of
 
+Array = NDArray[np.float64]
 GOAL = "everyone at the opposite point"
-DEPTH_M = 8.0
 ARRIVED_M, STAY_S = 0.5, 2.0
-SMALLEST_RADIUS_M = 5.0
-ROOM_M = 2.6  # between neighbours on the circle
-JITTER_M = 0.3  # of the start points, drawn from the seed; seed 0 is exactly symmetric
 
 
-def exchange_fleet(count: int) -> tuple[Fleet, float]:
-    """The fleet, blind, and the circle's radius."""
-    radius = max(SMALLEST_RADIUS_M, ROOM_M / (2 * np.sin(np.pi / count)))
-    base = ring_fleet(count)
-    return base.model_copy(
-        update={"name": f"exchange{count}", "sight": base.sight.model_copy(update={"topology": "none"})}
-    ), radius
+class ExchangeSettings(TaskSettings):
+    """The circle, and how exactly the vehicles start on it."""
+
+    depth_m: float = 8.0
+    smallest_radius_m: float = Field(default=5.0, gt=0)
+    room_m: float = Field(default=2.6, gt=0, description="between neighbours on the circle")
+    jitter_m: float = Field(default=0.3, ge=0, description="of the start points; seed 0 is exactly symmetric")
+    duration_s: float = Field(default=90.0, gt=0)
 
 
-def build_exchange(
-    count: int, condition: Condition, seed: int, duration_s: float, period_s: float, controller: str = "nmpc"
-) -> Scenario:
-    """All on a circle at one depth, headings inward, goals at the opposite points."""
-    fleet, radius = exchange_fleet(count)
-    spec = RunSpec("circle", "exchange", condition, seed, controller, duration_s, period_s)
-    scenario = build_scenario(spec, fleet)
-    rng = np.random.default_rng([seed, 9])
-    angle = 2 * np.pi * np.arange(count) / count
-    ring = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(count, DEPTH_M)], axis=1)
-    start = ring + (JITTER_M * rng.uniform(-1, 1, (count, 3)) if seed > 0 else 0.0)
-    states = scenario.plant.states
-    states[:] = 0.0
-    states[:, POSITION] = start
-    states[:, 3], states[:, 6] = np.cos((angle + np.pi) / 2), np.sin((angle + np.pi) / 2)
-    times = scenario.common.times_s
-    center = np.array([0.0, 0.0, DEPTH_M])
-    scenario.common = still_preview(center, times)
-    scenario.path = still_path(center, duration_s)
-    scenario.slots = {
-        name: still_preview(2 * center - ring[i], times, float(angle[i] + np.pi)) for i, name in enumerate(fleet.names)
-    }
-    return scenario
+class Exchange(Task):
+    """All on a circle at one depth, headings inward; over when everyone has stood at the opposite point for a while."""
+
+    Settings = ExchangeSettings
+
+    def __init__(self, context: TaskContext) -> None:
+        blind = context.fleet.sight.model_copy(update={"topology": "none"})
+        super().__init__(context)
+        self.fleet = context.fleet.model_copy(update={"sight": blind})
+        s, count = self._settings, len(self.fleet.names)
+        room = s.room_m / (2 * np.sin(np.pi / count)) if count > 1 else 0.0
+        self._radius_m = max(s.smallest_radius_m, room)
+        self._angles = 2 * np.pi * np.arange(count) / count
+        self._center_m = np.array([0.0, 0.0, s.depth_m])
+        self._arms_m = self._radius_m * np.stack(
+            [np.cos(self._angles), np.sin(self._angles), np.zeros(count)], axis=1
+        )  # (V,3) from the centre
+        self._arrived_since_s: float | None = None
+
+    @property
+    def _settings(self) -> ExchangeSettings:
+        settings: ExchangeSettings = self.context.settings
+        return settings
+
+    @property
+    def duration_s(self) -> float:
+        return self._settings.duration_s
+
+    def start(self) -> dict[str, State]:
+        count, seed = len(self.fleet.names), self.context.seed
+        off = self._settings.jitter_m * self.rng(9).uniform(-1, 1, (count, 3)) if seed > 0 else np.zeros((count, 3))
+        points = self._center_m + self._arms_m + off
+        return {
+            name: State.at_rest(points[i], float(self._angles[i] + np.pi)) for i, name in enumerate(self.fleet.names)
+        }
+
+    def director(self) -> Directing:
+        names = self.fleet.names
+        placement = Placement(
+            offsets={name: -self._arms_m[i] for i, name in enumerate(names)},
+            radius_m=1.0,
+            headings_rad={name: float(self._angles[i] + np.pi) for i, name in enumerate(names)},
+            yaw_rad=0.0,
+            order=names,
+        )
+        formation = formation_of(self.fleet, self.condition.formation)
+        return ScriptedDirector(self.fleet, formation, self._center_m, None, self._settings.script, placement)
+
+    def finished(self, t_s: float, states: Array) -> bool:
+        gaps = np.linalg.norm(states[:, POSITION] - (self._center_m - self._arms_m), axis=1)
+        if gaps.max() >= ARRIVED_M:
+            self._arrived_since_s = None
+            return False
+        self._arrived_since_s = t_s if self._arrived_since_s is None else self._arrived_since_s
+        return t_s - self._arrived_since_s > STAY_S
+
+    def outcome(self, recording: Recording) -> Outcome:
+        gaps = np.linalg.norm(recording.states[:, :, POSITION] - (self._center_m - self._arms_m), axis=2)  # (T,V)
+        return Outcome(GOAL, held_since_s(recording.times_s, gaps.max(axis=1) < ARRIVED_M))
 
 
-def _run(scenario: Scenario) -> RunRecord:
-    """To the end of the time, or until everyone has stood at the opposite point for a while."""
-    simulator = FleetSimulator(scenario, make_controllers(scenario))
-    goals = np.array([scenario.slots[name].positions_m[0] for name in scenario.fleet.names])
-    wanted, stood = round(STAY_S / scenario.spec.control_period_s), 0
-    for _ in simulator.ticks():
-        gaps = np.linalg.norm(scenario.plant.states[:, POSITION] - goals, axis=1)
-        stood = stood + 1 if gaps.max() < ARRIVED_M else 0
-        if stood > wanted:
-            break
-    return simulator.record()
-
-
-def simulate_exchange(job: Job) -> RunRecord:
-    """A campaign's job: `fleet` is the number of vehicles."""
-    scenario = build_exchange(
-        int(job.fleet), job.condition, job.seed, job.duration_s or 90.0, job.control_period_s or 0.05, job.controller
-    )
-    record = _run(scenario)
-    gaps = np.linalg.norm(record.states[:, :, POSITION] - record.slots_m, axis=2)  # (T,V)
-    inside = gaps.max(axis=1) < ARRIVED_M
-    last_out = np.flatnonzero(~inside)
-    goal_s = None
-    if inside[-1]:
-        goal_s = float(record.times_s[last_out[-1] + 1]) if len(last_out) else 0.0
-    return replace(record, meta={**record.meta, "goal": GOAL, "goal_s": goal_s})
+def held_since_s(times_s: Array, good: NDArray[np.bool_]) -> float | None:
+    """From when on it held for good; None: not at the end."""
+    if not good[-1]:
+        return None
+    bad = np.flatnonzero(~good)
+    return float(times_s[bad[-1] + 1]) if len(bad) else float(times_s[0])

@@ -1,73 +1,91 @@
-"""Recovery: two vehicles thrown in anyhow must find back into sight and distance, without help."""
+"""Recovery: vehicles thrown in anyhow must find back into sight and distance, without help."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from shoal.campaigns.job import Job
+from shoal.errors import ShoalError
 from shoal.guidance.formation import Formation
 from shoal.messages.geometry import distances_m, fov_angles_deg
-from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
-from shoal.recordings.recording import RunRecord
-from shoal.simulation.conditions import Condition
-from shoal.simulation.scenario import RunSpec, Scenario, build_scenario
-from shoal.simulation.simulator import FleetSimulator, make_controllers
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY, State
+from shoal.recordings.recording import Outcome, Recording
+from shoal.simulation.simulator import Directing
 from shoal.simulation.water import Constant
-from shoal.tasks.still import still_path, still_preview
+from shoal.simulation.water import Field as Water
+from shoal.tasks.base import Task, TaskContext, TaskSettings
+from shoal.tasks.directing import ScriptedDirector
+from shoal.tasks.exchange import held_since_s
 
 Array = NDArray[np.float64]
-DEPTH_M = 8.0
-CURRENT_MPS = 0.5
-FASTEST_MPS = 0.5
-NEAREST_M, FARTHEST_M = 0.8, 6.0
 GOAL = "back within the soft limits"
 CLOSE_ENOUGH_M = 0.05  # below the soft distance still counts as back: odometry noise of 2 cm on either side
 
 
-def build_recovery(condition: Condition, seed: int, duration_s: float, period_s: float) -> Scenario:
-    """Any attitude, 0.8–6 m apart, moving, in a current from anywhere; goals: a formation around their middle."""
-    scenario = build_scenario(RunSpec("circle", "two", condition, seed, "nmpc", duration_s, period_s))
-    rng = np.random.default_rng([seed, 77])
-    middle = np.array([0.0, 0.0, DEPTH_M]) + rng.uniform(-1, 1, 3)
-    states = scenario.plant.states
-    states[:] = 0.0
-    half = _direction(rng) * rng.uniform(NEAREST_M, FARTHEST_M) / 2
-    for state, side in zip(states, (1.0, -1.0), strict=True):
-        state[POSITION] = middle + side * half
-        q = rng.standard_normal(4)
-        state[ATTITUDE] = q / np.linalg.norm(q)
-        state[VELOCITY] = _direction(rng) * rng.uniform(0, FASTEST_MPS)
-    current = _direction(rng)
-    current[2] *= 0.5
-    scenario.plant.current = Constant((CURRENT_MPS * current / np.linalg.norm(current)).tolist())
-    times = scenario.common.times_s
-    scenario.common = still_preview(middle, times)
-    scenario.path = still_path(middle, duration_s)
-    slots = Formation(kind="point", spacing_m=scenario.fleet.formation.spacing_m).assign(
-        scenario.fleet.names, states[:, POSITION], middle
-    )
-    scenario.slots = {name: slots.place(name, scenario.common) for name in scenario.fleet.names}
-    return scenario
+class RecoverSettings(TaskSettings):
+    """How they are thrown in."""
+
+    depth_m: float = 8.0
+    current_mps: float = Field(default=0.5, ge=0, description="from any side; half as much vertically")
+    fastest_mps: float = Field(default=0.5, ge=0, description="of the vehicles at the start")
+    nearest_m: float = Field(default=0.8, gt=0)
+    farthest_m: float = Field(default=6.0, gt=0)
+    duration_s: float = Field(default=30.0, gt=0)
 
 
-def simulate_recovery(job: Job) -> RunRecord:
-    """A campaign's job; its goal is reached when the soft limits hold for good."""
-    scenario = build_recovery(job.condition, job.seed, job.duration_s or 30.0, job.control_period_s or 0.05)
-    record = FleetSimulator(scenario, make_controllers(scenario)).run()
-    return replace(record, meta={**record.meta, "goal": GOAL, "goal_s": recovered_s(record)})
+class Recover(Task):
+    """Two vehicles at any attitude, moving, in a current from anywhere; the fleet gathers around their middle."""
 
+    Settings = RecoverSettings
+    acquainted = False
 
-def recovered_s(record: RunRecord) -> float | None:
-    """When the last violation of a soft limit ended; None when it never did."""
-    angle = fov_angles_deg(record.states, record.must_see).max(axis=1)
-    distance = distances_m(record.states).min(axis=1)
-    out = (angle > record.limits.fov_soft_deg) | (distance < record.limits.distance_soft_m - CLOSE_ENOUGH_M)
-    if out[-1]:
-        return None
-    return float(record.times_s[np.flatnonzero(out)[-1] + 1]) if out.any() else 0.0
+    def __init__(self, context: TaskContext) -> None:
+        super().__init__(context)
+        if len(self.fleet.names) != 2:
+            raise ShoalError(
+                f"task recover: fleet '{self.fleet.name}' has {len(self.fleet.names)} vehicles; expected 2"
+            )
+        s, rng = self._settings, self.rng(77)
+        self._middle_m = np.array([0.0, 0.0, s.depth_m]) + rng.uniform(-1, 1, 3)
+        half = _direction(rng) * rng.uniform(s.nearest_m, s.farthest_m) / 2
+        self._states = {}
+        for name, side in zip(self.fleet.names, (1.0, -1.0), strict=True):
+            state, q = np.zeros(13), rng.standard_normal(4)
+            state[POSITION] = self._middle_m + side * half
+            state[ATTITUDE] = q / np.linalg.norm(q)
+            state[VELOCITY] = _direction(rng) * rng.uniform(0, s.fastest_mps)
+            self._states[name] = State(state)
+        current = _direction(rng)
+        current[2] *= 0.5
+        self._current_mps = s.current_mps * current / np.linalg.norm(current)
+
+    @property
+    def _settings(self) -> RecoverSettings:
+        settings: RecoverSettings = self.context.settings
+        return settings
+
+    @property
+    def duration_s(self) -> float:
+        return self._settings.duration_s
+
+    def start(self) -> dict[str, State]:
+        return self._states
+
+    def current(self) -> Water:
+        return Constant(self._current_mps.tolist())
+
+    def director(self) -> Directing:
+        formation = Formation(kind="point", spacing_m=self.fleet.formation.spacing_m)
+        return ScriptedDirector(self.fleet, formation, self._middle_m, None, self._settings.script)
+
+    def outcome(self, recording: Recording) -> Outcome:
+        """Reached when the soft limits hold for good."""
+        angle = fov_angles_deg(recording.states, recording.must_see).max(axis=1)
+        distance = distances_m(recording.states).min(axis=1)
+        limits = recording.limits
+        good = (angle <= limits.sight_soft_deg) & (distance >= limits.distance_soft_m - CLOSE_ENOUGH_M)
+        return Outcome(GOAL, held_since_s(recording.times_s, good))
 
 
 def _direction(rng: np.random.Generator) -> Array:

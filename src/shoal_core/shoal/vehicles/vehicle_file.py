@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -20,11 +18,9 @@ from pydantic import (
     model_validator,
 )
 
+from shoal.config.file_model import FileModel
+
 Array = NDArray[np.float64]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def _one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -35,7 +31,7 @@ def _one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         raise ValueError("expected a finite number, or a list or matrix of them") from None
 
 
-class Quantity(_Frozen):
+class Quantity(FileModel):
     """A number, list or matrix with its unit and where it comes from."""
 
     value: Annotated[float | list[float] | list[list[float]], WrapValidator(_one_sentence)]
@@ -93,7 +89,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
 
 
-class ThrusterEntry(_Frozen):
+class ThrusterEntry(FileModel):
     """One thruster in the file: where it sits and where positive force points, in the body frame (FRD) from CO."""
 
     name: str
@@ -109,7 +105,7 @@ class ThrusterEntry(_Frozen):
         return self
 
 
-class HeaveDirection(_Frozen):
+class HeaveDirection(FileModel):
     """Heave coefficients for one direction of motion (hybrid_autopilot spec, S3)."""
 
     added_mass: Annotated[Quantity, shaped("kg", (), minimum=0)]
@@ -117,7 +113,7 @@ class HeaveDirection(_Frozen):
     quadratic_damping: Annotated[Quantity, shaped("N s^2/m^2", (), minimum=0)]
 
 
-class ParameterSet(_Frozen):
+class ParameterSet(FileModel):
     """Everything that differs from one publication to the next. Coefficients are positive (dissipative, inertial)."""
 
     source: str = Field(min_length=10)
@@ -159,7 +155,7 @@ class ParameterSet(_Frozen):
         return self
 
 
-class VehicleFile(_Frozen):
+class VehicleFile(FileModel):
     """The whole file."""
 
     version: int = Field(ge=1, le=1)

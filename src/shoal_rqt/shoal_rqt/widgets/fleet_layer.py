@@ -54,7 +54,7 @@ class FleetLayer:
         if preview is not None and model.slots is not None:
             for index, name in enumerate(model.vehicles):
                 if name in model.slots.offsets:
-                    own = model.slots.place(name, preview).positions_m[0]
+                    own = model.slots.setpoint(name, preview).positions_m[0]
                     look = {"pen": pen(theme.vehicle(index), 2.0), "brush": NO_BRUSH, "symbol": "s", "size": 10}
                     spots.append({"pos": (own[1], own[0]), **look})
                     side_spots.append({"pos": (own[1], own[2]), **look})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
 from shoal.control.nmpc.terminal import terminal_weight
-from shoal.control.settings import ControllerSettings
+from shoal.control.settings import NmpcSettings
 from shoal.frames import from_yaw, turn_towards
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
@@ -87,19 +87,19 @@ class Nmpc:
     def __init__(
         self,
         vehicle: Vehicle,
-        settings: ControllerSettings,
-        places: int,
+        settings: NmpcSettings,
+        most: int,
         backend: Callable[[Problem], Backend],
     ) -> None:
-        self.problem = Problem(Formulation(structure_of(vehicle), places), settings.steps_s)
-        self.places = places
+        self.problem = Problem(Formulation(structure_of(vehicle), most), settings.steps_s)
+        self.most = most
         self.settings = settings
-        self.adopt(vehicle)
+        self.set_vehicle(vehicle)
         self.backend = backend(self.problem)
         self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
         self._shifts: dict[float, tuple[Array, Array]] = {}
 
-    def adopt(self, vehicle: Vehicle) -> None:
+    def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description of the same structure."""
         self.vehicle = vehicle
         self._trim = VehicleModel(vehicle).trim()
@@ -107,9 +107,9 @@ class Nmpc:
         self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
         self.problem.limits[2] = self._trim
         self.apply(self.settings)
-        self.cold = True
+        self.needs_cold_start = True
 
-    def apply(self, settings: ControllerSettings) -> None:
+    def apply(self, settings: NmpcSettings) -> None:
         """Take over weights, limits and penalties; the grid alone is fixed at construction."""
         p, w, pen, lim = self.problem, settings.weights, settings.penalties, settings.limits
         if len(settings.steps_s) != len(p.steps_s) or not np.allclose(settings.steps_s, p.steps_s):
@@ -129,7 +129,7 @@ class Nmpc:
             terminal[:2, :], terminal[:, :2] = 0.0, 0.0
         p.block("terminal")[:] = terminal.ravel()
         p.weights[:] = 2 * np.array([w.thrust, w.proximal, w.thrust_rate])
-        p.limits[4] = lim.thrust_step_N
+        p.limits[4] = settings.thrust_step_N
         p.penalties[:, 0] = [pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]
         p.penalties[:, 1] = pen.quadratic
         self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
@@ -140,17 +140,34 @@ class Nmpc:
         """The grid (N+1,), from the moment the thrust acts."""
         return self.problem.times_s
 
+    @property
+    def guess_m(self) -> Array:
+        """(N+1,3) positions of the present guess."""
+        return self.problem.x[:, POSITION]
+
     def solve(
-        self, x0: Array, previous_N: Array, goal: Goal, others: Others, wrench: Array, current: Array, elapsed_s: float
+        self,
+        x0: Array,
+        previous_N: Array,
+        goal: Goal,
+        others: Others,
+        wrench: Array,
+        current: Array,
+        elapsed_s: float,
+        steady_N: Array | None = None,
     ) -> Solution:
-        """One step; `elapsed_s` since the last one says how far the guess is shifted."""
+        """One step; `elapsed_s` since the last one says how far the guess is shifted.
+
+        `steady_N` (n,) is the zero of the input cost: what keeps the wanted motion going; None: the trim.
+        """
         p = self.problem
+        p.limits[2] = self._trim if steady_N is None else steady_N
         self._wrench[:], self._current[:] = wrench, current
         p.limits[3] = previous_N
         self._fill_goal(x0, goal)
         self._fill_others(others)
         status = FAILED
-        if not self.cold:
+        if not self.needs_cold_start:
             self._guess_shifted(x0, elapsed_s)
             status = self._iterate(1)
         if status >= FAILED:  # no guess, or one that led nowhere
@@ -159,7 +176,7 @@ class Nmpc:
         report = p.report.tolist()
         if not math.isfinite(p.x.sum() + p.u.sum()):  # one number that is none spoils the sum
             status = FAILED + 1
-        self.cold = status >= FAILED  # a failed guess is not worth keeping
+        self.needs_cold_start = status >= FAILED  # a failed guess is not worth keeping
         return Solution(
             thrust_N=p.u[0].copy(),
             states=p.x.copy(),
@@ -194,7 +211,7 @@ class Nmpc:
 
     def _fill_others(self, others: Others) -> None:
         p = self.problem
-        for j in range(self.places):
+        for j in range(self.most):
             p.others[:, 3 * j : 3 * j + 3] = others.positions_m[j]
         p.soft_m[:], p.hard_m[:] = others.soft_m.T, others.hard_m.T
         p.sight[:] = others.seen

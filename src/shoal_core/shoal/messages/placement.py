@@ -1,4 +1,4 @@
-"""The places in a formation, once they are shared out."""
+"""A formation once its places are assigned: who has which place, and who must see whom."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
 Schedule = tuple[tuple[float, float], ...]  # (t_s, radius_m), straight between, constant outside
+NamePairs = tuple[tuple[str, str], ...]
 Radius = float | Schedule | Callable[[float], float]
 
 
@@ -27,7 +28,7 @@ class FormationMotion:
 
 
 @dataclass(frozen=True)
-class Slots:
+class Placement:
     """Each vehicle's offset in the formation's frame: at the common point, turned by the formation's yaw."""
 
     offsets: Mapping[str, Array]  # (3,) each; multiplied by the radius
@@ -35,15 +36,20 @@ class Slots:
     headings_rad: Mapping[str, float] | None  # relative to the formation's yaw; None: the controller chooses
     yaw_rad: float  # of the formation while the common point's preview has no heading
     order: tuple[str, ...]  # names around the middle, or along the line: what a topology should follow
+    sight: NamePairs = ()  # (a, b): a must keep b in sight
 
-    def place(self, vehicle: str, preview: Preview, swing: FormationMotion | None = None) -> Preview:
+    def must_see(self, vehicle: str) -> frozenset[str]:
+        """Whom the vehicle must keep in sight."""
+        return frozenset(seen for seer, seen in self.sight if seer == vehicle)
+
+    def setpoint(self, vehicle: str, preview: Preview, motion: FormationMotion | None = None) -> Preview:
         """The vehicle's own setpoint, given the common point's; that one's heading is the formation's yaw.
 
-        Whoever asks for many vehicles hands in `swing(preview)`, which is most of the work.
+        Whoever asks for many vehicles hands in `motion(preview)`, which is most of the work.
         """
         if vehicle not in self.offsets:
-            raise ShoalError(f"formation: '{vehicle}' has no slot; expected one of: {', '.join(self.offsets)}")
-        s = self.swing(preview) if swing is None else swing
+            raise ShoalError(f"formation: '{vehicle}' has no place; expected one of: {', '.join(self.offsets)}")
+        s = self.motion(preview) if motion is None else motion
         x, y, z = self.offsets[vehicle]
         c, n = np.cos(s.yaw_rad), np.sin(s.yaw_rad)
         direction = np.stack([c * x - n * y, n * x + c * y, np.full(len(c), z)], axis=1)
@@ -54,8 +60,8 @@ class Slots:
         headings = None if self.headings_rad is None else s.yaw_rad + self.headings_rad[vehicle]
         return Preview(preview.times_s, preview.positions_m + arm, velocity, headings)
 
-    def swing(self, preview: Preview) -> FormationMotion:
-        """For `place`."""
+    def motion(self, preview: Preview) -> FormationMotion:
+        """For `setpoint`."""
         return FormationMotion(*self._yaw(preview), *radius_at(self.radius_m, preview.times_s))
 
     def _yaw(self, preview: Preview) -> tuple[Array, Array]:

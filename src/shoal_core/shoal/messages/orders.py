@@ -1,0 +1,18 @@
+"""What guidance sends to the fleet at one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shoal.messages.placement import Placement
+from shoal.messages.preview import Preview
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Whatever is new; None: nothing."""
+
+    reference: Preview | None = None  # the common setpoint over the next seconds
+    placement: Placement | None = None
+    stop: Literal["stop", "release"] | None = None

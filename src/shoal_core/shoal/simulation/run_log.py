@@ -1,0 +1,149 @@
+"""What happens in a run, tick by tick, until it becomes a Recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.messages.command import Command
+from shoal.messages.health import Health, Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
+from shoal.messages.preview import Preview
+from shoal.messages.state import POSITION
+from shoal.messages.wording import sentence
+from shoal.recordings.recording import HealthEvent, Recording
+from shoal.simulation.water import still_water
+from shoal.simulation.world import World
+
+Array = NDArray[np.float64]
+PLAN_POINTS_S = np.linspace(0.0, 2.0, 11)  # offsets at which plans are recorded
+
+
+class RunLog:
+    """Arrays of a Recording, filled as the run goes."""
+
+    def __init__(
+        self,
+        capacity: int,
+        thrusters: Mapping[str, int],
+        world: World,
+        control_period_s: float,
+        record_plans_every_s: float,
+    ) -> None:
+        count = len(world.names)
+        self.capacity, self._world, self._rows = capacity, world, 0
+        self._times = np.zeros(capacity)
+        self._states, self._odometry = np.zeros((capacity, count, 13)), np.full((capacity, count, 13), np.nan)
+        self._thrust = {name: np.zeros((capacity, n)) for name, n in thrusters.items()}
+        self._current = np.zeros((capacity, count, 3))
+        self._solve_ms, self._slack, self._age = (np.zeros((capacity, count)) for _ in range(3))
+        self._mode = np.zeros((capacity, count), dtype=np.int8)
+        self._every = max(1, round(record_plans_every_s / control_period_s))
+        self._plan_times = np.zeros((capacity - 1) // self._every + 1)
+        self._plans = np.zeros((len(self._plan_times), count, len(PLAN_POINTS_S), 3))
+        self._references: list[tuple[float, Preview, Mapping[str, Preview]]] = []
+        self._events: list[HealthEvent] = []
+        self._last: dict[str, tuple[Mode, tuple[object, ...]]] = dict.fromkeys(world.names, (Mode.CONTROLLER, ()))
+        self._issue_steps: dict[str, int] = {}
+
+    def begin(self, k: int, t_s: float) -> None:
+        """The world as it is at that instant."""
+        self._rows = k + 1
+        states = self._world.states
+        self._times[k], self._states[k] = t_s, states
+        if self._world.plant.current is not still_water:
+            for i, state in enumerate(states):
+                self._current[k, i] = self._world.current_at(t_s, state[POSITION])
+
+    def vehicle(
+        self,
+        k: int,
+        i: int,
+        name: str,
+        t_s: float,
+        odometry: Odometry | None,
+        command: Command | None,
+        elapsed_ms: float,
+    ) -> None:
+        """What one vehicle measured and answered."""
+        if odometry is not None:
+            self._odometry[k, i] = odometry.state
+        self._solve_ms[k, i] = elapsed_ms
+        if command is None:
+            return
+        health = command.health
+        self._thrust[name][k] = command.thrust_N
+        self._slack[k, i], self._mode[k, i] = health.slack_soft, int(health.mode)
+        self._age[k, i] = max(health.neighbour_age_s.values(), default=0.0)
+        if k % self._every == 0:
+            self._plan_times[k // self._every] = t_s
+            self._plans[k // self._every, i] = command.plan.at(t_s + PLAN_POINTS_S)
+        self._note(t_s, name, health)
+
+    def _note(self, t_s: float, name: str, health: Health) -> None:
+        """An event whenever the mode or the issues change."""
+        state = (health.mode, tuple(issue.key for issue in health.issues))
+        for issue in health.issues:
+            text = sentence(issue)
+            self._issue_steps[text] = self._issue_steps.get(text, 0) + 1
+        if state != self._last[name]:
+            self._last[name] = state
+            self._events.append(HealthEvent(t_s, name, health.mode, health.issues))
+
+    def reference(self, t_s: float, reference: Preview, setpoints: Mapping[str, Preview]) -> None:
+        """What guidance sent."""
+        self._references.append((t_s, reference, setpoints))
+
+    def recording(self, placement: Placement | None) -> Recording:
+        """Everything so far."""
+        world, n = self._world, self._rows
+        names, times = world.names, self._times[:n]
+        reference, velocity, setpoints = self._sampled(times)
+        plans = (n - 1) // self._every + 1
+        index = {name: i for i, name in enumerate(names)}
+        steps = max(1, n * len(names))
+        return Recording(
+            names=names,
+            times_s=times,
+            states=self._states[:n],
+            odometry=self._odometry[:n],
+            thrust_N={name: thrust[:n] for name, thrust in self._thrust.items()},
+            reference_m=reference,
+            reference_velocity_mps=velocity,
+            setpoints_m=setpoints,
+            solve_ms=self._solve_ms[:n],
+            mode=self._mode[:n],
+            slack_max=self._slack[:n],
+            neighbour_age_s=self._age[:n],
+            current_mps=self._current[:n],
+            plan_times_s=self._plan_times[:plans],
+            plans_m=self._plans[:plans],
+            plan_dt_s=PLAN_POINTS_S.copy(),
+            must_see=tuple((index[a], index[b]) for a, b in (placement.sight if placement else ())),
+            limits=world.fleet.limits,
+            events=tuple(self._events),
+            issue_shares={text: count / steps for text, count in self._issue_steps.items()},
+        )
+
+    def _sampled(self, times: Array) -> tuple[Array, Array, Array]:
+        """Reference, its velocity and everybody's setpoint at the run's instants, each from the newest sent."""
+        names = self._world.names
+        reference, velocity = np.full((len(times), 3), np.nan), np.zeros((len(times), 3))
+        setpoints = np.full((len(times), len(names), 3), np.nan)
+        begins = [t for t, _, _ in self._references]
+        ends = [*begins[1:], np.inf]
+        for (begin, sent, own), end in zip(self._references, ends, strict=True):
+            first = begin if begin != begins[0] else -np.inf
+            mine = (times >= first - 1e-9) & (times < end - 1e-9)
+            if mine.any():
+                at = sent.at(times[mine])
+                reference[mine], velocity[mine] = at.positions_m, at.velocities_mps
+                for i, name in enumerate(names):
+                    setpoints[mine, i] = own[name].at(times[mine]).positions_m
+        if not self._references:  # nobody was told anything: everybody belongs where it began
+            reference[:] = self._states[0, :, POSITION].mean(axis=0)
+            setpoints[:] = self._states[0, :, POSITION]
+        return reference, velocity, setpoints

@@ -1,0 +1,126 @@
+"""The simulated sea: vehicles, water, sensors and faults. The only plant: lock-step simulator and ROS node own one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.fleet.file import Fleet
+from shoal.messages.odometry import Odometry
+from shoal.messages.state import POSITION, State
+from shoal.simulation.command_queue import CommandQueue
+from shoal.simulation.conditions import Condition
+from shoal.simulation.faults import Faults
+from shoal.simulation.perturbation import perturbed
+from shoal.simulation.plant import Plant
+from shoal.simulation.sensors import OdometrySensor
+from shoal.simulation.water import Constant, Field, build_current
+
+Array = NDArray[np.float64]
+COMMAND_TIMEOUT_S = 0.5  # older commands count as zero
+
+
+class World:
+    """States of all vehicles and what they measure. All that is random about it is drawn from the seed."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        start: Mapping[str, State],
+        condition: Condition,
+        seed: int,
+        control_period_s: float,
+        lasting_s: float,
+        current: Field | None = None,
+        command_timeout_s: float = COMMAND_TIMEOUT_S,
+    ) -> None:
+        """`lasting_s`: for which random currents are drawn, then they hold. `current`: instead of the condition's."""
+        self.fleet, self.condition, self.names = fleet, condition, fleet.names
+        rng, water_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+        vehicles = [perturbed(member.vehicle(), condition.plant, rng) for member in fleet.vehicles]
+        water = build_current(condition.environment, water_rng, lasting_s) if current is None else current
+        states = np.array([start[name].array for name in self.names])
+        self.plant = Plant(vehicles, states, water)
+        self.command_delay_s = condition.control_delay_periods * control_period_s
+        self.faults = Faults(condition.faults, self.names)
+        self._sensors = {
+            name: OdometrySensor(condition.sensors, np.random.default_rng([seed, 3, i]))
+            for i, name in enumerate(self.names)
+        }
+        self.queues = {
+            name: CommandQueue(len(v.vehicle.thrusters), self.command_delay_s, command_timeout_s)
+            for name, v in zip(self.names, vehicles, strict=True)
+        }
+        self._close: set[tuple[str, str]] = set()
+
+    @property
+    def t_s(self) -> float:
+        return self.plant.t_s
+
+    @property
+    def states(self) -> Array:
+        """(V,13) the truth."""
+        return self.plant.states
+
+    def truth(self) -> dict[str, State]:
+        """Of each vehicle."""
+        return {name: State(state.copy()) for name, state in zip(self.names, self.plant.states, strict=True)}
+
+    def current_at(self, t_s: float, position_m: Array) -> Array:
+        """(3,) NED."""
+        return self.plant.current(t_s, position_m)
+
+    def set_current(self, velocity_mps: Array) -> None:
+        """The same everywhere from now on (NED), instead of the condition's."""
+        self.plant.current = Constant(velocity_mps.tolist())
+
+    def command(self, name: str, thrust_N: Array, answers_s: float, arrived_s: float) -> None:
+        """Thrust for one vehicle; acts after the condition's delay."""
+        self.queues[name].command(arrived_s, answers_s, thrust_N)
+
+    def step(self, duration_s: float, stopped: bool = False) -> None:
+        """Move everybody on. `stopped`: zero thrust for all, whatever was commanded."""
+        t_s, substep_s = self.t_s, self.plant.substep_s
+        if not any(queue.changes_within(t_s + substep_s, duration_s - substep_s) for queue in self.queues.values()):
+            self._move(duration_s, stopped)
+            return
+        for _ in range(round(duration_s / substep_s)):  # a command takes effect on the way
+            self._move(substep_s, stopped)
+
+    def _move(self, duration_s: float, stopped: bool) -> None:
+        t_s, faults, frozen = self.t_s, self.faults, {}
+        thrust = [queue.acting(t_s) for queue in self.queues.values()]
+        if stopped:
+            thrust = [np.zeros_like(force) for force in thrust]
+        elif faults:
+            for i, name in enumerate(self.names):
+                if faults.thrusters_dead(name, t_s):
+                    thrust[i] = np.zeros_like(thrust[i])
+                if faults.frozen(name, t_s):
+                    frozen[i] = self.plant.states[i, :7].copy()
+        self.plant.step(thrust, duration_s)
+        for i, pose in frozen.items():
+            self.plant.states[i, :7], self.plant.states[i, 7:] = pose, 0.0
+
+    def measure(self) -> dict[str, Odometry | None]:
+        """Everybody's newest odometry; None: none has arrived yet. Once for each instant, or the noise differs."""
+        t_s = self.t_s
+        for sensor, state in zip(self._sensors.values(), self.plant.states, strict=True):
+            sensor.push(t_s, state)
+        return {name: sensor.latest(t_s) for name, sensor in self._sensors.items()}
+
+    def near_misses(self) -> list[str]:
+        """Sentences about pairs that have come closer than the hard distance, or parted again, since the last call."""
+        hard_m, found = self.fleet.distance.hard_m, []
+        for (i, a), (j, b) in combinations(enumerate(self.names), 2):
+            distance_m = float(np.linalg.norm(self.states[i, POSITION] - self.states[j, POSITION]))
+            if distance_m < hard_m and (a, b) not in self._close:
+                self._close.add((a, b))
+                found.append(f"{a} and {b} are {distance_m:.2f} m apart at {self.t_s:.2f} s, closer than {hard_m:g} m")
+            elif distance_m > 1.1 * hard_m and (a, b) in self._close:
+                self._close.remove((a, b))
+                found.append(f"{a} and {b} are clear of each other again at {self.t_s:.2f} s")
+        return found

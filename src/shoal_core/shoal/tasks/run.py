@@ -1,0 +1,148 @@
+"""One run from its names: task, fleet, condition, controller and seed in, a recording out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.config.files import validate
+from shoal.control.registry import ControllerFile, load_controller_file
+from shoal.errors import ShoalError
+from shoal.fleet.agent import Timing
+from shoal.fleet.file import Fleet
+from shoal.fleet.generate import resolve_fleet
+from shoal.fleet.runtime import VehicleRuntime
+from shoal.fleet.setup import load_role, make_runtime, runtime_settings, settings_of
+from shoal.plugins import find
+from shoal.provenance import code_version
+from shoal.recordings.recording import About, Recording
+from shoal.simulation.conditions import Condition, load_condition
+from shoal.simulation.perturbation import controller_vehicle
+from shoal.simulation.simulator import FleetSimulator, stopwatches
+from shoal.simulation.world import World
+from shoal.tasks.base import Task, TaskContext
+
+TASKS = {
+    "follow_path": "shoal.tasks.follow_path:FollowPath",
+    "hold_station": "shoal.tasks.follow_path:HoldStation",
+    "exchange": "shoal.tasks.exchange:Exchange",
+    "recover": "shoal.tasks.recover:Recover",
+}
+BEYOND_S = 8.0  # the water is drawn for longer than the run
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to simulate; plain values, so that it travels to other processes."""
+
+    path: str = "circle"
+    fleet: str | Fleet = "two"  # number of vehicles, shipped name, file, or a fleet that is no file
+    condition: str | Condition = "default"
+    seed: int = 0
+    controller: str | ControllerFile | None = None  # name, file or package.module:Name; None: the fleet file's
+    duration_s: float | None = None  # None: the task's
+    control_period_s: float | None = None  # None: the fleet file's
+    task: str = "follow_path"  # shipped name or package.module:Name
+    task_settings: Mapping[str, Any] = field(default_factory=dict)
+    record_plans_every_s: float = 0.5
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run made concrete, ready to go."""
+
+    spec: RunSpec
+    fleet: Fleet
+    condition: Condition
+    controller: ControllerFile
+    task: Task
+    simulator: FleetSimulator
+    control_period_s: float
+
+    def recording(self) -> Recording:
+        """What happened so far, with what was run: written here, never by a caller."""
+        recording = self.simulator.recording()
+        about = About(
+            task=self.spec.task,
+            path=self.spec.path if self.spec.task == "follow_path" else "",
+            fleet=self.fleet.name,
+            condition=self.condition.name,
+            controller=self.controller.name or self.controller.controller,
+            seed=self.spec.seed,
+            control_period_s=self.control_period_s,
+            code_version=code_version(),
+            wall_s=self.simulator.wall_s,
+        )
+        return replace(recording, about=about, outcome=self.task.outcome(recording))
+
+
+def simulate(spec: RunSpec, progress: Callable[[float], None] | None = None) -> Recording:
+    """One run; `progress` gets the share done."""
+    run = build_run(spec)
+    world = run.simulator.world
+    run.simulator.run(progress, lambda t_s: run.task.finished(t_s, world.states))
+    return run.recording()
+
+
+def build_run(spec: RunSpec) -> Run:
+    """Load the files, draw what the seed decides."""
+    fleet = resolve_fleet(spec.fleet) if isinstance(spec.fleet, str) else spec.fleet
+    condition = load_condition(spec.condition) if isinstance(spec.condition, str) else spec.condition
+    controller = load_controller(spec.controller, fleet)
+    task = make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
+    period_s = spec.control_period_s or fleet.control_period_s
+    duration_s = spec.duration_s or task.duration_s
+    world = World(
+        task.fleet, task.start(), condition, spec.seed, period_s, duration_s + BEYOND_S, current=task.current()
+    )
+    runtimes = make_runtimes(task.fleet, condition, controller, period_s)
+    simulator = FleetSimulator(
+        world, runtimes, task.director(), spec.seed, period_s, duration_s, task.acquainted, spec.record_plans_every_s
+    )
+    return Run(spec, fleet, condition, controller, task, simulator, period_s)
+
+
+def load_controller(given: str | ControllerFile | None, fleet: Fleet) -> ControllerFile:
+    """As named, else the fleet file's."""
+    if isinstance(given, ControllerFile):
+        return given
+    return load_controller_file(fleet.controller if given is None else given)
+
+
+def make_task(name: str, context: TaskContext) -> Task:
+    """By shipped name or package.module:Name; its settings are checked."""
+    found = find("task", name, TASKS)
+    if not (isinstance(found, type) and issubclass(found, Task)):
+        raise ShoalError(f"task = '{name}': expected a class derived from shoal.Task")
+    settings = validate(Path(f"task {name}"), dict(context.settings), found.Settings)
+    return found(replace(context, settings=settings))
+
+
+def make_runtimes(
+    fleet: Fleet, condition: Condition, controller: ControllerFile, period_s: float
+) -> dict[str, VehicleRuntime]:
+    """One for each vehicle, believing what the condition says it believes."""
+    settings, around = settings_of(controller, fleet), runtime_settings(controller, {"odometry_fallback_s": 0.0})
+    watches = stopwatches(condition, fleet.names)
+    timing = believed_timing(condition, period_s)
+    return {
+        member.name: make_runtime(
+            load_role(fleet, member.name),
+            controller_vehicle(member.vehicle(), condition.controller_model),
+            controller,
+            settings,
+            around,
+            timing,
+            watches[member.name],
+        )
+        for member in fleet.vehicles
+    }
+
+
+def believed_timing(condition: Condition, period_s: float) -> Timing:
+    """What the controllers reckon with: nominal values, never a run's draw."""
+    believed = condition.controller_model.control_delay_periods
+    periods = condition.control_delay_periods if believed is None else believed
+    return Timing(period_s, periods * period_s)
