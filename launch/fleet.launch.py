@@ -25,7 +25,10 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "relay": ("auto", "Plans through the link model; auto: when the condition asks for it.", ["auto", *YES_NO]),
     "display": ("true", "Markers and tf for RViz and Foxglove.", YES_NO),
     "record": ("", "Folder for the recording; empty for none.", None),
-    "network": ("false", "Be heard beyond this machine.", YES_NO),
+    "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
+    "task": ("", "Task that gives the start: name or package.module:Name.", None),
+    "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for a simulated run.", None),
+    "network": ("false", "Be reachable from other machines.", YES_NO),
 }
 
 
@@ -40,7 +43,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(context: LaunchContext) -> list[Any]:
     """The nodes, once the arguments are known. Imports wait until here, so that --show-args works without them."""
-    from shoal_ros.launching import launch_actions, switch
+    from shoal_ros.launching import launch_actions, run_state, switch
     from shoal_ros.node_list import fleet_nodes
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
@@ -58,5 +61,8 @@ def start(context: LaunchContext) -> list[Any]:
         use_relay=switch(given, "relay"),
         display=given["display"] == "true",
         record=given["record"],
+        controller=given["controller"],
+        task=given["task"],
+        state_dir=run_state(given["state_dir"], simulated=given["plant"] == "builtin"),
     )
     return launch_actions(nodes, given["network"] == "true", ends_with_plant=duration_s > 0)

@@ -17,9 +17,11 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "fleet": ("two", "Fleet name or file, the same on all computers.", None),
     "vehicle": ("", "Our name in the fleet.", None),
     "condition": ("default", "What is believed of the vehicle: name or file.", None),
+    "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
+    "state_dir": ("", "Folder that remembers STOP over restarts; empty: the user's state folder.", None),
     "use_sim_time": ("false", "Time from /clock.", YES_NO),
-    "relay": ("false", "Hear plans through the relay.", YES_NO),
-    "network": ("true", "Be heard beyond this machine.", YES_NO),
+    "relay": ("false", "Receive plans through the relay.", YES_NO),
+    "network": ("true", "Be reachable from other machines.", YES_NO),
 }
 
 
@@ -43,6 +45,8 @@ def start(context: LaunchContext) -> list[Any]:
         given["vehicle"],
         plant="none",
         condition=given["condition"],
+        controller=given["controller"],
+        state_dir=given["state_dir"],
         use_sim_time=given["use_sim_time"] == "true",
         use_relay=switch(given, "relay"),
     )

@@ -13,23 +13,29 @@ from geometry_msgs.msg import Vector3
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Bool, String
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
+from shoal.fleet.file import load_fleet
+from shoal.fleet.stop import StopLatch
 from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
-from shoal.simulation.command_queue import CommandQueue
+from shoal.simulation.conditions import load_condition
+from shoal.simulation.world import World
+from shoal.tasks.base import TaskContext
+from shoal.tasks.run import make_task
 from shoal_dynamics import response_time
 from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
-from shoal_dynamics.world import World, WorldSettings
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import declare
+from shoal_ros.stop import StopEndpoints, state_folder
 
 HOLD_S = 0.1  # wall, between two looks whether everybody is there
-SETTLE_S = 0.5  # wall, from when all are there until the clock starts: DDS is still making acquaintances
+LONGEST_S = 3600.0  # for which random currents are drawn; afterwards they hold
+SETTLE_S = 0.5  # wall, from when all are there until the clock starts: DDS discovery is still under way
 LOCK_POLL_S = 0.001  # wall, between two looks for answers in lock step
 WARM_UP_S = 2.0  # simulated; figures from before are not counted
 
@@ -40,14 +46,13 @@ class DynamicsNode(Node):
     def __init__(self) -> None:
         super().__init__("dynamics")
         self._declare()
-        self.world = World(self._world_settings)
+        self.world = self._make_world()
         delayed = self.world.command_delay_s > 0
         self.beat: TickSchedule = choose_schedule(
             1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate, whole=delayed
         )
         self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.beat.tick_s)) if self.rate > 0 else 1
         self._tick = 0
-        self._stopped = False
         self.done = False
         self.waiting = True  # the clock stands until everybody is there
         self._silent: set[str] = set()
@@ -55,20 +60,25 @@ class DynamicsNode(Node):
         self._began = self._complete_since = time.monotonic()
         self._paced = (time.monotonic(), 0.0)  # wall and simulated time when the speed was last looked at
         self._speed = 1.0
-        self._last: list[Odometry | None] = []
+        self._last: dict[str, Odometry | None] = {}
         self._open_topics()
+        self._stop = StopLatch(state_folder(self, self._fleet_name) / "dynamics.stop.json")
+        StopEndpoints(self, self._stop, lambda _: None)
         self._fresh_run()
         names = ", ".join(self.world.names)
-        self.get_logger().info(f"{names} in condition '{self.world.condition.name}', seed {self._world_settings.seed}")
+        self.get_logger().info(f"{names} in condition '{self.world.condition.name}', seed {self._seed}")
 
     def _declare(self) -> None:
-        self._world_settings = WorldSettings(
-            fleet=declare(self, "fleet", "two", "fleet name or file"),
-            path=declare(self, "path", "", "test whose start the vehicles are put around; empty: as in the fleet file"),
-            condition=declare(self, "condition", "default", "plant, sensors and water: name or file"),
-            seed=declare(self, "seed", 0, "of everything that is drawn", low=0),
-            control_period_s=declare(self, "control_period_s", 0.05, "s, of the controllers", low=0.01, high=1.0),
+        self._fleet_name = declare(self, "fleet", "two", "fleet name or file")
+        self._path = declare(
+            self, "path", "", "path whose start the vehicles are put around; empty: as in the fleet file"
         )
+        self._task = declare(
+            self, "task", "", "task that gives the start: name or package.module:Name; empty: the path's"
+        )
+        self._condition = declare(self, "condition", "default", "plant, sensors and water: name or file")
+        self._seed = declare(self, "seed", 0, "of everything that is drawn", low=0)
+        self._period_s = declare(self, "control_period_s", 0.05, "s, of the controllers", low=0.01, high=1.0)
         self._odometry_hz = declare(self, "odometry_rate_hz", 20.0, "Hz of simulated time", low=1.0, high=100.0)
         self._clock_hz = declare(self, "clock_rate_hz", 20.0, "Hz of wall time, of /clock", low=1.0, high=200.0)
         self.rate = declare(self, "rate", 1.0, "times real time; 0: as fast as it goes", low=0.0, high=100.0)
@@ -83,6 +93,22 @@ class DynamicsNode(Node):
         if self.rate == 0 and not self.lockstep:
             raise ShoalError("rate = 0 without lockstep; expected lockstep, or no controller could follow")
 
+    def _make_world(self) -> World:
+        """As the lock-step simulator makes it."""
+        fleet, condition = load_fleet(self._fleet_name), load_condition(self._condition)
+        name = self._task or ("follow_path" if self._path else "hold_station")
+        task = make_task(name, TaskContext(fleet, condition, {}, self._path, self._seed))
+        return World(
+            task.fleet,
+            task.start(),
+            condition,
+            self._seed,
+            self._period_s,
+            LONGEST_S,
+            current=task.current(),
+            command_timeout_s=self._timeout_s,
+        )
+
     def _open_topics(self) -> None:
         names = self.world.names
         self._clock_out = endpoints.publisher(self, topics.CLOCK)
@@ -95,7 +121,6 @@ class DynamicsNode(Node):
             [endpoints.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
         ]
-        endpoints.subscription(self, topics.STOP, self._on_stop)
         endpoints.subscription(self, topics.OCEAN_CURRENT, self._on_current)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._diagnostics = Diagnostics(self, "dynamics", "plant")
@@ -103,8 +128,7 @@ class DynamicsNode(Node):
     def _fresh_run(self) -> None:
         """Nothing heard, nothing measured."""
         world = self.world
-        delay, counts = world.command_delay_s, [len(t) for t in self._thrusters]
-        self._commands = [CommandQueue(count, delay, self._timeout_s) for count in counts]
+        counts = [len(t) for t in self._thrusters]
         self.answers = {n: response_time.ResponseTimer(c) for n, c in zip(world.names, counts, strict=True)}
         self._asked_s = 0.0
         self._counting, self._counted = False, (time.monotonic(), 0.0)
@@ -117,23 +141,22 @@ class DynamicsNode(Node):
     def paused(self) -> bool:
         return bool(self.get_parameter("paused").value)
 
-    def stand(self) -> None:
-        """Paused: say again where everybody is."""
-        self._hear()
+    def publish_while_paused(self) -> None:
+        """Paused: repeat where everybody is."""
+        self._read_commands()
         self._publish(self._last)
-        self._diagnostics.tell(self.world.t_s, Level.WARN, "paused", {"t_s": self.world.t_s})
+        self._diagnostics.report(self.world.t_s, Level.WARN, "paused", {"t_s": self.world.t_s})
 
-    def hold(self) -> None:
-        """Before the start: say where everybody is, until everybody is there."""
-        self._hear()
+    def wait_for_nodes(self) -> None:
+        """Before the start: repeat where everybody is, until everybody is there."""
+        self._read_commands()
         missing = [n for n, a in self.answers.items() if not a.ever]
         if self._reference and not self.count_publishers(topics.REFERENCE.name):
             missing.append("guidance")
         patient = time.monotonic() - self._began < self._start_s
         if missing and patient:
             self._publish(self._last)
-            told = f"the clock waits for {', '.join(missing)}"
-            self._diagnostics.tell(0.0, Level.WARN, told, {})
+            self._diagnostics.report(0.0, Level.WARN, f"the clock waits for {', '.join(missing)}", {})
             self._complete_since = time.monotonic()
             return
         if time.monotonic() - self._complete_since < SETTLE_S:
@@ -147,17 +170,15 @@ class DynamicsNode(Node):
 
     def advance(self) -> None:
         """One tick."""
-        self._hear()
-        t_s = self.world.t_s
-        thrust = [np.zeros_like(c.acting(t_s)) if self._stopped else c.acting(t_s) for c in self._commands]
-        self.world.step(thrust, self.beat.tick_s)
+        self._read_commands()
+        self.world.step(self.beat.tick_s, stopped=self._stop.stopped)
         self._tick += 1
         asking = self._tick * self.beat.tick % self.beat.period == 0
         if asking or self._tick % self._clock_ticks == 0:
             self._clock_out.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
         if asking:
             self._ask()
-        for text in self.world.collisions():
+        for text in self.world.near_misses():
             self.get_logger().warning(text)
             self._collisions.publish(String(data=text))
         self.done = 0 < self._duration_s <= self.world.t_s + 1e-9
@@ -165,7 +186,7 @@ class DynamicsNode(Node):
     def _ask(self) -> None:
         """Odometry goes out; controllers answer."""
         t_s = self.world.t_s
-        self._hear()  # what was sent before counts for the odometry before
+        self._read_commands()  # what was sent before counts for the odometry before
         if not self._counting and t_s >= WARM_UP_S:
             self._counting, self._counted = True, (time.monotonic(), t_s)
             for answer in self.answers.values():
@@ -175,33 +196,33 @@ class DynamicsNode(Node):
         self._publish(self._last)
         self._report(t_s)
 
-    def _publish(self, measured: list[Odometry | None]) -> None:
+    def _publish(self, measured: dict[str, Odometry | None]) -> None:
         if self.world.t_s == 0.0:
             self._clock_out.publish(Clock())
-        for name, publisher, odometry in zip(self.world.names, self._odometry, measured, strict=True):
+        for publisher, (name, odometry) in zip(self._odometry, measured.items(), strict=True):
             if odometry is not None:
-                self.answers[name].ask(time.time_ns())
+                self.answers[name].sent(time.time_ns())
                 publisher.publish(convert.odometry_to_message(odometry, name))
-        for name, publisher, state in zip(self.world.names, self._truth, self.world.plant.states, strict=True):
+        for name, publisher, state in zip(self.world.names, self._truth, self.world.states, strict=True):
             if publisher.get_subscription_count():
                 publisher.publish(convert.odometry_to_message(Odometry(self.world.t_s, state), name))
 
-    def _hear(self) -> None:
+    def _read_commands(self) -> None:
         """Empty the thrusters' queues."""
         t_s = self.world.t_s
-        for name, inputs, commands in zip(self.world.names, self._inputs, self._commands, strict=True):
+        for inputs, (name, queue) in zip(self._inputs, self.world.queues.items(), strict=True):
             forces: dict[int, float] = {}
             for index, waiting in enumerate(inputs):
                 for message, info in endpoints.take_all(waiting):
                     forces[index] = message.data
-                    self.answers[name].hear(index, info["source_timestamp"], info["received_timestamp"])
+                    self.answers[name].received(index, info["source_timestamp"], info["received_timestamp"])
             if forces:
-                commands.hear(t_s, self._asked_s, forces)
+                queue.update(t_s, self._asked_s, forces)
                 self._unresponsive.discard(name)
 
     def answered(self) -> bool:
         """Lock step: whether all that are waited for have answered the last odometry."""
-        self._hear()
+        self._read_commands()
         return all(a.complete for n, a in self.answers.items() if n not in self._unresponsive)
 
     def give_up_waiting(self) -> None:
@@ -213,21 +234,21 @@ class DynamicsNode(Node):
         """Lock step: whether odometry has just gone out."""
         return self.lockstep and self._tick * self.beat.tick % self.beat.period == 0
 
-    # -- what is said -------------------------------------------------------------------------------------------
+    # -- reports ------------------------------------------------------------------------------------------------
 
     def _report(self, t_s: float) -> None:
-        silent = [n for n, c in zip(self.world.names, self._commands, strict=True) if c.silent(t_s)]
+        silent = [name for name, queue in self.world.queues.items() if queue.silent(t_s)]
         wall, then_s = self._paced
         if (elapsed := time.monotonic() - wall) > 1.0:
             self._speed = (t_s - then_s) / elapsed
             self._paced = (time.monotonic(), t_s)
         slow = self.rate > 0 and not self.lockstep and self._speed < 0.9 * self.rate
         level, message = Level.OK, "running"
-        if self._stopped:
+        if self._stop.stopped:
             level, message = Level.WARN, "stopped: zero thrust for all"
         elif silent:
-            told = f"no command for {self._timeout_s:g} s"
-            level, message = Level.WARN, f"zero thrust for {', '.join(silent)}: {told}"
+            level = Level.WARN
+            message = f"zero thrust for {', '.join(silent)}: no command for {self._timeout_s:g} s"
         elif slow:
             level, message = Level.WARN, "the machine is too slow for the rate"
         if self._diagnostics.due(t_s, level, message):
@@ -235,7 +256,7 @@ class DynamicsNode(Node):
             for name, answer in self.answers.items():
                 if answer.latencies_ms:
                     values[f"{name} latency_ms"] = answer.latencies_ms[-1]
-            self._diagnostics.tell(t_s, level, message, values)
+            self._diagnostics.report(t_s, level, message, values)
 
     def close(self) -> None:
         """Figures for the benchmark."""
@@ -245,12 +266,7 @@ class DynamicsNode(Node):
             factor = (self.world.t_s - since_s) / max(time.monotonic() - since_wall, 1e-6)
             response_time.write(Path(self._figures), wall_period_s, self.answers, factor)
 
-    # -- what others say ----------------------------------------------------------------------------------------
-
-    def _on_stop(self, message: Bool) -> None:
-        if message.data != self._stopped:
-            self._stopped = bool(message.data)
-            self.get_logger().warning("stop" if self._stopped else "stop released")
+    # -- messages in --------------------------------------------------------------------------------------------
 
     def _on_current(self, message: Vector3) -> None:
         velocity = np.array([message.x, message.y, message.z])
@@ -260,7 +276,7 @@ class DynamicsNode(Node):
         self.world.set_current(enu_to_ned(velocity))
 
     def _on_reset(self, request: Any, response: Any) -> Any:
-        self.world.reset()
+        self.world = self._make_world()
         self._tick = 0
         self._fresh_run()
         self._paced = (time.monotonic(), 0.0)
@@ -288,11 +304,11 @@ def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], 
     """Tick by tick with the wall clock. `serve` answers ROS for at most that long."""
     while node.waiting and not over():
         serve(HOLD_S)
-        node.hold()
+        node.wait_for_nodes()
     pacer = Pacer(node.rate)
     while not over():
         if node.paused:
-            node.stand()
+            node.publish_while_paused()
             serve(HOLD_S)
             pacer.restart()
             continue

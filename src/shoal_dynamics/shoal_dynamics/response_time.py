@@ -14,7 +14,7 @@ class ResponseTimer:
     """One vehicle's. Times are nanoseconds of the system clock, as DDS stamps messages."""
 
     thrusters: int
-    asked_ns: int = 0  # when the last odometry went out
+    asked_ns: int = 0  # when the last odometry was sent
     _before_ns: int = 0
     _newest_ns: dict[int, int] = field(default_factory=dict)  # per thruster: when its last command was sent
     latencies_ms: list[float] = field(default_factory=list)
@@ -23,12 +23,12 @@ class ResponseTimer:
     in_time: int = 0
     _answered_ask: int = 0
 
-    def ask(self, now_ns: int) -> None:
+    def sent(self, now_ns: int) -> None:
         """Odometry goes out."""
         self._before_ns, self.asked_ns = self.asked_ns, now_ns
         self.asked += 1
 
-    def hear(self, thruster: int, sent_ns: int, received_ns: int) -> None:
+    def received(self, thruster: int, sent_ns: int, received_ns: int) -> None:
         """A command has come. The last thruster's completes an answer."""
         self._newest_ns[thruster] = sent_ns
         if thruster != self.thrusters - 1 or not self.asked:

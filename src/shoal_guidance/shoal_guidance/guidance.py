@@ -23,27 +23,31 @@ from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal.fleet.placement import Places, Shape, share_out
+from shoal.fleet.placement import assign, places_m
+from shoal.fleet.stop import StopLatch
 from shoal.frames import enu_to_ned
-from shoal.guidance.director import Director, Mode
+from shoal.guidance.director import Director, Mode, ReferenceSchedule
+from shoal.guidance.formation import Formation
 from shoal.guidance.sequence import State
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
+from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_ros import convert, endpoints, process
-from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.formation import formation_to_json
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
+from shoal_ros.stop import StopEndpoints, state_folder
 
 Array = NDArray[np.float64]
 
-POINT_STEP_S = 0.1  # between the preview's points
 STATUS_PERIOD_S = 0.2
 IDLE_WALL_S = 0.2
 CLOCK_BACK_S = 0.5  # a clock that goes back further has been reset; less is two sources that disagree
 
 
 class GuidanceNode(Node):
-    """Starts as soon as the fleet is heard; starts over when the clock goes back."""
+    """Starts as soon as the fleet is received; starts over, in hold, after a restart or when the clock goes back."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("guidance", **options)
@@ -51,26 +55,30 @@ class GuidanceNode(Node):
         self.fleet = load_fleet(name)
         self._tuning = SettingsParameters(self, GuidanceSettings.of(self.fleet), fixed=FIXED, changed=self._changed)
         settings = self._tuning.value
-        self._shape = settings.shape()
+        self._formation = settings.formation(self.fleet)
         self._check_start()
-        self._horizon_s = np.arange(0.0, settings.preview_s + POINT_STEP_S / 2, POINT_STEP_S)
-        self._heard: dict[str, Odometry] = {}
+        self._schedule = ReferenceSchedule(settings.preview_s)
+        self._received: dict[str, Odometry] = {}
         self._director: Director | None = None
-        self._places: Places | None = None
+        self._placement: Placement | None = None
+        folder = state_folder(self, name)
+        self._memory = ModeMemory(folder / "guidance.mode")
+        self._restarted = self._memory.was_running
         self._last_s = self._last_idle_s = -np.inf
         self._first_heard_s: float | None = None
         self._status_s = -np.inf
-        self._said: dict[str, str] = {}  # latched texts, so that they go out only when they change
+        self._sent: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
+        StopEndpoints(self, StopLatch(folder / "guidance.stop.json"), lambda _: None)
         self.create_timer(1.0 / settings.rate_hz, self._tick)
         self.create_timer(IDLE_WALL_S, self._idle, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.add_on_set_parameters_callback(self._check_formation)
-        self._say_mode()
+        self._publish_mode()
 
     def _check_start(self) -> None:
-        """A formation that cannot be is told now, not when the fleet has been heard."""
+        """A formation that cannot be is refused now, not when the fleet has been received."""
         starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
-        share_out(self.fleet, self._shape, starts, np.mean(list(starts.values()), axis=0), 0.0, 0.0)
+        assign(self.fleet, self._formation, starts, np.mean(list(starts.values()), axis=0))
 
     def _open_topics(self) -> None:
         t = topics
@@ -85,18 +93,19 @@ class GuidanceNode(Node):
         endpoints.subscription(self, t.SET_WAYPOINTS, self._waypoints)
         endpoints.subscription(self, t.SET_MODE, self._set_mode)
         self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
-        self.create_service(Trigger, "~/stop", partial(self._serve, self._stop))
+        self.create_service(Trigger, "~/hold", partial(self._serve, self._hold))
         self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
 
     # -- the beat -----------------------------------------------------------------------------------------------
 
-    def _tick(self) -> None:
+    def _tick(self, idle: bool = False) -> None:
         t_s = self._now()
         if t_s < self._last_s - CLOCK_BACK_S:
-            self.get_logger().warning("the clock went back: starting over")
+            self.get_logger().warning("the clock went back: starting over, in hold")
             self._director, self._first_heard_s, self._status_s = None, None, -np.inf
+            self._restarted = True  # a plant that was started again must not start a test by itself
             self._listen()
-            self._heard.clear()  # of another time
+            self._received.clear()  # of another time
             self._last_s = t_s
         self._last_s = t_s = max(t_s, self._last_s)
         self._listen()
@@ -105,72 +114,81 @@ class GuidanceNode(Node):
         director = self._director
         assert director is not None
         director.advance(t_s, self._missing(t_s, director))
-        preview = director.preview(t_s, self._horizon_s)
-        self._reference.publish(convert.preview_to_bytes(preview, t_s))
-        assert preview.headings_rad is not None
-        self._setpoint.publish(convert.to_pose_stamped(t_s, preview.positions_m[0], float(preview.headings_rad[0])))
-        self._say_mode()
-        self._say_queue(t_s, director)
-        self._say_status(t_s, director)
+        if self._schedule.due(t_s, director.mode) or idle:
+            self._reference.publish(convert.preview_to_bytes(director.preview(t_s, self._schedule.horizon_s), t_s))
+        setpoint = director.motion(t_s).position_m
+        self._setpoint.publish(convert.to_pose_stamped(t_s, setpoint, director.yaw_rad(t_s)))
+        self._publish_mode()
+        self._publish_queue(t_s, director)
+        self._publish_status(t_s, director)
 
     def _idle(self) -> None:
-        """While ROS time stands still (a pause, a plant that waits for us) say the same again, for late comers."""
+        """While ROS time stands still (a pause, a plant that waits for us) repeat the same, for late comers."""
         if self._now() == self._last_idle_s:
-            self._tick()
+            self._tick(idle=True)
         self._last_idle_s = self._now()
 
     def _begin(self, t_s: float) -> bool:
         """Where the fleet is, all of it; a vehicle that stays silent counts where the fleet file has it."""
-        if not self._heard:
+        if not self._received:
             return False
         self._first_heard_s = t_s if self._first_heard_s is None else self._first_heard_s
-        missing = [name for name in self.fleet.names if name not in self._heard]
+        missing = [name for name in self.fleet.names if name not in self._received]
         if missing and t_s - self._first_heard_s < self._settings.patience_s:
             return False
         if missing:
             self.get_logger().warning(f"no odometry from {', '.join(missing)}: going on without")
         where = self._positions()
         self._director = Director(t_s, np.mean(list(where.values()), axis=0), self._settings.director())
-        self._share_out(t_s)
-        self._try("start_mode", lambda: self._enter(t_s, Mode.named(self._settings.start_mode)))
+        self._assign(t_s)
+        self._try("start_mode", lambda: self._enter(t_s, self._start_mode()))
         return True
+
+    def _start_mode(self) -> Mode:
+        """As asked for; after a restart nobody has asked for motion."""
+        wanted = Mode.named(self._settings.start_mode)
+        if self._restarted and wanted is not Mode.HOLD:
+            self.get_logger().warning(f"restarted: holding instead of mode '{wanted.value}'")
+            return Mode.HOLD
+        return wanted
 
     def _missing(self, t_s: float, director: Director) -> list[str]:
         """What keeps the next test from starting."""
-        if director.mode is not Mode.TEST or director.status(t_s).state is State.RUNNING or self._places is None:
+        if director.mode is not Mode.TEST or director.status(t_s).state is State.RUNNING or self._placement is None:
             return []
         fresh = {n: self._fresh_state(n, t_s) for n in self.fleet.names}
-        places = self._places.at(director.motion(t_s).position_m, director.yaw_rad(t_s), t_s)
-        return self._settings.rule().missing(fresh, places, self._places.sight)
+        placement = self._placement
+        places = places_m(placement, director.motion(t_s).position_m, director.yaw_rad(t_s), t_s)
+        return self._settings.rule().missing(fresh, places, placement.sight)
 
     def _fresh_state(self, name: str, t_s: float) -> Array | None:
-        heard = self._heard.get(name)
+        heard = self._received.get(name)
         late = heard is None or abs(t_s - heard.stamp_s) > self._settings.odometry_timeout_s
         return None if late or heard is None else heard.state
 
     def _positions(self) -> dict[str, Array]:
         starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
-        return {n: self._heard[n].position_m if n in self._heard else starts[n] for n in self.fleet.names}
+        return {n: self._received[n].position_m if n in self._received else starts[n] for n in self.fleet.names}
 
-    def _placed(self, shape: Shape, t_s: float) -> Places:
+    def _assigned(self, formation: Formation, t_s: float) -> Placement:
         director = self._ready_director()
         center, yaw = director.motion(t_s).position_m, director.yaw_rad(t_s)
-        return share_out(self.fleet, shape, self._positions(), center, yaw, t_s)
+        return assign(self.fleet, formation, self._positions(), center, yaw, t_s)
 
-    def _share_out(self, t_s: float) -> None:
-        self._shape = self._settings.shape()
-        self._places = self._placed(self._shape, t_s)
-        self._say(topics.FORMATION, formation_to_json(FormationNews(self._places.slots, self._places.sight)))
+    def _assign(self, t_s: float) -> None:
+        self._formation = self._settings.formation(self.fleet)
+        self._placement = self._assigned(self._formation, t_s)
+        self._publish_latched(topics.FORMATION, formation_to_json(self._placement))
 
-    # -- what others say ----------------------------------------------------------------------------------------
+    # -- messages in --------------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         """Each vehicle's newest odometry, unless it is nonsense."""
         for name, waiting in self._odometry.items():
             if taken := endpoints.take_all(waiting):
                 odometry = convert.odometry_from_bytes(taken[-1][0])
-                if np.all(np.isfinite(odometry.state)):
-                    self._heard[name] = odometry
+                if odometry.is_finite:
+                    self._received[name] = odometry
 
     def _stick(self, message: TwistStamped) -> None:
         move, turn = message.twist.linear, message.twist.angular
@@ -214,13 +232,13 @@ class GuidanceNode(Node):
             director.start_tests(t_s, self._settings.trials(), self._settings.repeat)
         else:
             director.set_mode(t_s, mode)
-        self._say_mode()
+        self._publish_mode()
 
     def _start_test(self, t_s: float) -> str:
         self._enter(t_s, Mode.TEST)
         return f"test '{self._settings.test}', times {self._settings.repeat}"
 
-    def _stop(self, t_s: float) -> str:
+    def _hold(self, t_s: float) -> str:
         self._enter(t_s, Mode.HOLD)
         return "hold"
 
@@ -230,7 +248,7 @@ class GuidanceNode(Node):
 
     def _ready_director(self) -> Director:
         if self._director is None:
-            raise ShoalError("guidance has not heard the fleet yet; expected odometry")
+            raise ShoalError("guidance has not received the fleet's odometry yet; expected it first")
         return self._director
 
     # -- parameters ---------------------------------------------------------------------------------------------
@@ -240,44 +258,46 @@ class GuidanceNode(Node):
         return self._tuning.value
 
     def _check_formation(self, changed: list[Parameter]) -> SetParametersResult:
-        """A formation that cannot be is refused with the reason, before anybody hears of it."""
+        """A formation that cannot be is refused with the reason, before anybody receives it."""
         own = {p.name: p.value for p in changed if p.name.startswith("formation_")}
         if own and self._director is not None:
             try:
-                self._placed(with_changes(self._settings, own).shape(), self._now())
+                self._assigned(with_changes(self._settings, own).formation(self.fleet), self._now())
             except ShoalError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             except ValidationError:
-                pass  # told by the settings themselves
+                pass  # refused by the settings themselves
         return SetParametersResult(successful=True)
 
     def _changed(self, settings: GuidanceSettings) -> None:
         if self._director is not None:
             self._director.apply(self._now(), settings.director())
-            if settings.shape() != self._shape:
-                self._share_out(self._now())
+            if settings.formation(self.fleet) != self._formation:
+                self._assign(self._now())
 
-    # -- saying -------------------------------------------------------------------------------------------------
+    # -- messages out -------------------------------------------------------------------------------------------
 
-    def _say(self, topic: topics.Topic, text: str) -> None:
-        if self._said.get(topic.name) != text:
-            self._said[topic.name] = text
+    def _publish_latched(self, topic: topics.Topic, text: str) -> None:
+        if self._sent.get(topic.name) != text:
+            self._sent[topic.name] = text
             self._latched[topic.name].publish(String(data=text))
 
-    def _say_mode(self) -> None:
-        self._say(topics.MODE, (self._director.mode if self._director else Mode.HOLD).value)
+    def _publish_mode(self) -> None:
+        mode = self._director.mode if self._director else Mode.HOLD
+        self._publish_latched(topics.MODE, mode.value)
+        self._memory.remember(mode)
 
-    def _say_queue(self, t_s: float, director: Director) -> None:
+    def _publish_queue(self, t_s: float, director: Director) -> None:
         ahead = [waypoint.position_m for waypoint in director.waypoints(t_s)]
         text = str(ahead)
-        if self._said.get("queue") != text:
-            self._said["queue"] = text
+        if self._sent.get("queue") != text:
+            self._sent["queue"] = text
             self._queue.publish(convert.to_path(t_s, np.full(len(ahead), t_s), np.array(ahead).reshape(-1, 3)))
 
-    def _say_status(self, t_s: float, director: Director) -> None:
+    def _publish_status(self, t_s: float, director: Director) -> None:
         status = director.status(t_s)
-        if t_s - self._status_s >= STATUS_PERIOD_S or status.state != self._said.get("state"):
-            self._status_s, self._said["state"] = t_s, status.state
+        if t_s - self._status_s >= STATUS_PERIOD_S or status.state != self._sent.get("state"):
+            self._status_s, self._sent["state"] = t_s, status.state
             self._status.publish(String(data=json.dumps({"stamp_s": t_s} | asdict(status))))
 
     def _serve(self, act: Callable[[float], str], _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
@@ -293,6 +313,10 @@ class GuidanceNode(Node):
             act()
         except ShoalError as error:
             self.get_logger().warning(f"{who}: {error}", throttle_duration_sec=2.0)
+
+    def close(self) -> None:
+        """An orderly end: the next start is a run of its own."""
+        self._memory.forget()
 
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from shoal.config.file_model import FileModel
 from shoal.fleet.file import Fleet
-from shoal.fleet.placement import Shape
-from shoal.guidance.director import DirectorSettings
+from shoal.guidance.director import PREVIEW_S, DirectorSettings
+from shoal.guidance.formation import Formation
 from shoal.guidance.ready import ReadyRule
 from shoal.guidance.sequence import Trial, make_trials
 from shoal.guidance.splines import MotionLimits
@@ -23,11 +23,12 @@ class GuidanceSettings(FileModel):
     """Flat, because each field is a parameter of that name."""
 
     start_mode: Literal["hold", "manual", "waypoints", "test"] = Field(
-        default="hold", description="mode taken as soon as the whole fleet is heard; 'test' starts the tests"
+        default="hold",
+        description="mode taken as soon as the whole fleet has been received; 'test' starts the tests. Not after a restart: then hold",
     )
-    preview_s: float = Field(default=4.0, ge=4, le=30, description="s, how far ahead /fleet/reference looks")
+    preview_s: float = Field(default=PREVIEW_S, ge=4, le=30, description="s, how far ahead /fleet/reference looks")
     rate_hz: float = Field(default=20.0, ge=1, le=100, description="Hz of ROS time, of the setpoint")
-    patience_s: float = Field(default=10.0, ge=0, le=600, description="s, wait for the rest of the fleet to be heard")
+    patience_s: float = Field(default=10.0, ge=0, le=600, description="s, wait for odometry from the rest of the fleet")
 
     test: str = Field(
         default="circle",
@@ -45,7 +46,9 @@ class GuidanceSettings(FileModel):
     speed_limit_mps: float = Field(default=0.5, gt=0, le=5, description="m/s, of the setpoint at most")
     acceleration_limit_mps2: float = Field(default=0.1, gt=0, le=2, description="m/s², of the setpoint at most")
     yaw_rate_limit_degps: float = Field(default=10.0, gt=0, le=90, description="deg/s, of the formation at most")
-    stick_timeout_s: float = Field(default=0.5, gt=0, le=10, description="s, a stick silent for longer was let go of")
+    stick_timeout_s: float = Field(
+        default=0.5, gt=0, le=10, description="s, a stick silent for longer counts as released"
+    )
     odometry_timeout_s: float = Field(default=1.0, gt=0, le=60, description="s, older odometry does not count as ready")
 
     formation_kind: Literal["point", "ring", "line", "offsets"] = Field(
@@ -67,12 +70,14 @@ class GuidanceSettings(FileModel):
     @staticmethod
     def of(fleet: Fleet) -> GuidanceSettings:
         """With the fleet file's formation."""
-        shape = Shape.of(fleet)
+        formation, count = fleet.formation, len(fleet.vehicles)
+        enough_m = formation.spacing_m / (2 * np.sin(np.pi / count)) if count > 1 else formation.spacing_m
+        fixed = isinstance(formation.radius_m, float)  # a radius that changes with time is no parameter
         given: dict[str, Any] = {
-            "formation_kind": shape.kind,
-            "formation_spacing_m": shape.spacing_m,
-            "formation_radius_m": shape.radius_m,
-            "formation_line_deg": shape.line_deg,
+            "formation_kind": formation.kind,
+            "formation_spacing_m": formation.spacing_m,
+            "formation_radius_m": formation.radius_m if fixed else round(float(enough_m) + 0.05, 1),
+            "formation_line_deg": formation.line_deg,
         }
         return GuidanceSettings.model_validate(given)
 
@@ -90,9 +95,14 @@ class GuidanceSettings(FileModel):
         """When a test may start."""
         return ReadyRule(self.ready_angle_deg, self.ready_distance_m)
 
-    def shape(self) -> Shape:
-        """The formation."""
-        return Shape(self.formation_kind, self.formation_spacing_m, self.formation_radius_m, self.formation_line_deg)
+    def formation(self, fleet: Fleet) -> Formation:
+        """The fleet file's, as these parameters change it; a ShoalError when it cannot be."""
+        return fleet.formation.changed(
+            kind=self.formation_kind,
+            spacing_m=self.formation_spacing_m,
+            radius_m=self.formation_radius_m if self.formation_kind == "ring" else None,
+            line_deg=self.formation_line_deg,
+        )
 
     def trials(self) -> tuple[Trial, ...]:
         """The tests, with their paths."""

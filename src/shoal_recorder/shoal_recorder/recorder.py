@@ -114,10 +114,10 @@ class RecorderNode(Node):
     def _tell(self) -> None:
         session, t_s = self._session, self.get_clock().now().nanoseconds * 1e-9
         if session is None:
-            self._diagnostics.tell(t_s, Level.OK, "not recording", {})
+            self._diagnostics.report(t_s, Level.OK, "not recording", {})
         else:
             values = {"folder": session.bag.folder, "messages": session.bag.messages, "topics": session.topics}
-            self._diagnostics.tell(t_s, Level.OK, "recording", values)
+            self._diagnostics.report(t_s, Level.OK, "recording", values)
 
     # -- around it ----------------------------------------------------------------------------------------------
 

@@ -29,7 +29,9 @@ def up(
     ready: float | None = typer.Option(
         None, "--ready", min=0.0, help="Seconds all must be in place before a test starts."
     ),
-    network: bool = typer.Option(False, "--network", help="Be heard beyond this machine."),
+    controller: str = typer.Option("", help="Name, file or package.module:Name; without it the fleet file's."),
+    task: str = typer.Option("", help="Task that gives the start: name or package.module:Name."),
+    network: bool = typer.Option(False, "--network", help="Be reachable from other machines."),
     keystore: Path | None = typer.Option(None, help="SROS 2 key store: only nodes with keys may talk."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be started."),
 ) -> None:
@@ -58,6 +60,9 @@ def up(
             use_relay=relay,
             display=display,
             ready_s=ready,
+            controller=controller,
+            task=task,
+            state_dir=str(Path(scratch) / "state"),
         )
         if keystore is not None:
             if not (keystore / "enclaves").is_dir():

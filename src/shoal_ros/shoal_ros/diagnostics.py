@@ -23,25 +23,25 @@ class Level(IntEnum):
 
 
 class Diagnostics:
-    """`tell` as often as you like; it goes out when level or message change, and every `every_s` seconds."""
+    """`report` as often as you like; it goes out when level or message change, and every `every_s` seconds."""
 
     def __init__(self, node: Node, name: str, hardware_id: str, every_s: float = 1.0) -> None:
         self._node, self._name, self._hardware_id, self._every_s = node, f"shoal: {name}", hardware_id, every_s
         self._publisher = publisher(node, topics.DIAGNOSTICS)
         self._last: tuple[Level, str] | None = None
-        self._told_s = float("-inf")
+        self._sent_s = float("-inf")
 
     def due(self, t_s: float, level: Level, message: str) -> bool:
-        """Whether `tell` would say it now: lets a caller spare itself the values."""
-        waited_s = t_s - self._told_s
+        """Whether `report` would send it now: lets a caller spare itself the values."""
+        waited_s = t_s - self._sent_s
         return (level, message) != self._last or waited_s >= self._every_s or waited_s < 0
 
-    def tell(self, t_s: float, level: Level, message: str, values: Mapping[str, object]) -> None:
-        """Say it, and log it when it is the first, or the level a new one."""
+    def report(self, t_s: float, level: Level, message: str, values: Mapping[str, object]) -> None:
+        """Send it, and log it when it is the first, or the level a new one."""
         if not self.due(t_s, level, message):
             return
         self._log(level, message)
-        self._last, self._told_s = (level, message), t_s
+        self._last, self._sent_s = (level, message), t_s
         status = DiagnosticStatus(
             level=bytes([level]), name=self._name, message=message, hardware_id=self._hardware_id,
             values=[KeyValue(key=key, value=_text(value)) for key, value in values.items()],

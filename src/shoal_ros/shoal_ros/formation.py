@@ -6,59 +6,69 @@ On the topic the formation's frame is FLU like any body's and its yaw counts fro
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
 from typing import Any
 
 import numpy as np
 
 from shoal.errors import ShoalError
-from shoal.fleet.topology import Pairs
 from shoal.frames import flu_to_frd, frd_to_flu
 from shoal.messages.placement import Placement
 
 
-@dataclass(frozen=True)
-class FormationNews:
-    """What guidance tells the controllers."""
-
-    slots: Placement
-    sight: Pairs  # (a, b): a must see b
-
-
-def formation_to_json(news: FormationNews) -> str:
+def formation_to_json(placement: Placement) -> str:
     """ShoalError for a radius that is a function: it cannot travel."""
-    slots = news.slots
-    if callable(slots.radius_m):
+    if callable(placement.radius_m):
         raise ShoalError("formation: the radius is a function; expected a number or a list of [t_s, radius_m]")
-    headings = slots.headings_rad
+    headings = placement.headings_rad
     return json.dumps(
         {
-            "offsets": {name: frd_to_flu(np.asarray(o)).tolist() for name, o in slots.offsets.items()},
-            "radius_m": slots.radius_m,
+            "offsets": {name: frd_to_flu(np.asarray(o)).tolist() for name, o in placement.offsets.items()},
+            "radius_m": placement.radius_m,
             "headings_rad": None if headings is None else {name: -h for name, h in headings.items()},
-            "yaw_rad": _other_yaw(slots.yaw_rad),
-            "order": slots.order,
-            "sight": news.sight,
+            "yaw_rad": _other_yaw(placement.yaw_rad),
+            "order": placement.order,
+            "sight": placement.sight,
         }
     )
 
 
-def formation_from_json(text: str) -> FormationNews:
-    """The other way round; ShoalError when it cannot be read."""
+def formation_from_json(text: str) -> Placement:
+    """The other way round; ShoalError when it cannot be read, or holds what is not a number."""
     try:
-        data: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = json.loads(text, parse_constant=_refuse)
         radius = data["radius_m"]
         headings = data["headings_rad"]
-        slots = Placement(
-            offsets={name: flu_to_frd(np.array(o, dtype=float)) for name, o in data["offsets"].items()},
-            radius_m=tuple((float(t), float(r)) for t, r in radius) if isinstance(radius, list) else float(radius),
-            headings_rad=None if headings is None else {name: -float(h) for name, h in headings.items()},
-            yaw_rad=_other_yaw(float(data["yaw_rad"])),
+        offsets = {name: flu_to_frd(np.array(o, dtype=float)) for name, o in data["offsets"].items()}
+        if any(o.shape != (3,) or not np.isfinite(o).all() for o in offsets.values()):
+            raise ValueError("offsets are not three finite numbers each")
+        return Placement(
+            offsets=offsets,
+            radius_m=tuple((_finite(t), _finite(r)) for t, r in radius)
+            if isinstance(radius, list)
+            else _finite(radius),
+            headings_rad=None if headings is None else {name: -_finite(h) for name, h in headings.items()},
+            yaw_rad=_other_yaw(_finite(data["yaw_rad"])),
             order=tuple(str(name) for name in data["order"]),
+            sight=tuple((str(a), str(b)) for a, b in data["sight"]),
         )
-        return FormationNews(slots, tuple((str(a), str(b)) for a, b in data["sight"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ShoalError(f"formation: {text[:60]!r} cannot be read ({error}); expected JSON of a formation") from None
+
+
+def _schedule(radius: list[Any]) -> tuple[tuple[float, float], ...]:
+    return tuple((_finite(t), _finite(r)) for t, r in radius)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a finite number")
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is not a finite number")
+    return number
 
 
 def _other_yaw(yaw_rad: float) -> float:

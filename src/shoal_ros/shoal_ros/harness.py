@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ class Harness:
         self.children: dict[str, Child] = {}
         self._context = rclpy.Context()
         # Only this machine: what the children get by their environment, our own node gets by the same variable.
-        self._environment = self.domain.environment()
+        self._state = tempfile.TemporaryDirectory(prefix="shoal-state-")  # STOP is remembered in this run only
+        self._environment = {**self.domain.environment(), "SHOAL_STATE": self._state.name}
         with _environment(self._environment):
             rclpy.init(context=self._context, domain_id=self.domain.number)
             self.node = Node(name, context=self._context)
@@ -52,6 +54,7 @@ class Harness:
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)
         self.domain.close()
+        self._state.cleanup()
 
     # -- processes ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,11 @@ def _action(spec: NodeSpec, ends_all: bool) -> Any:
         respawn_delay=RESPAWN_S if again else None,
         on_exit=[Shutdown(reason="the plant has ended")] if ends_all else None,
     )
+
+
+def run_state(given: str, simulated: bool) -> str:
+    """A folder for what must survive a crash of a node. Simulated runs get a new one each: a STOP ends with its run."""
+    return given or (tempfile.mkdtemp(prefix="shoal-state-") if simulated else "")
 
 
 def switch(given: Mapping[str, str], name: str) -> bool | None:

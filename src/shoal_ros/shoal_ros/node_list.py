@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from shoal.config.files import find_config
+from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.generate import resolve_fleet
 from shoal.guidance.path_file import load_path
-from shoal.simulation.conditions import Condition, load_condition
+from shoal.plugins import is_dotted
+from shoal.simulation.conditions import Condition, ControllerModel, load_condition
 
 Value = bool | int | float | str | list[str] | list[float]
 NO_DEADLINE = 1e6  # periods; where the clock waits for the controllers, their thinking takes no time
@@ -48,7 +50,7 @@ class NodeSpec:
         return [*words, "--enclave", self.enclave] if self.enclave else words
 
     def command(self) -> list[str]:
-        """Where `ros2 run` is not to be had."""
+        """Where there is no `ros2 run`."""
         return [sys.executable, "-m", f"{self.package}.{self.executable}", *self.ros_arguments()]
 
     def secured(self) -> NodeSpec:
@@ -78,6 +80,9 @@ class Options:
     guidance: bool = True
     display: bool = True
     ready_s: float | None = None  # None: guidance's own; how long all must be in place before a test starts
+    controller: str = ""  # name, file or package.module:Name; empty: the fleet file's
+    task: str = ""  # name or package.module:Name of a task that gives start and orders; empty: path or hold
+    state_dir: str = ""  # what must survive a crash of a node is kept there, one folder a run; empty: the node's own
 
 
 def fleet_nodes(fleet: str | Path, **options: object) -> list[NodeSpec]:
@@ -86,13 +91,13 @@ def fleet_nodes(fleet: str | Path, **options: object) -> list[NodeSpec]:
     found = fleet_name(fleet)
     loaded, condition = load_fleet(found), load_condition(chosen.condition)
     if chosen.path:
-        load_path(chosen.path)  # a typing error is best told before eight processes start
+        load_path(chosen.path)  # a typing error is best reported before eight processes start
     nodes = [_dynamics(found, loaded, chosen)] if chosen.plant == "builtin" else []
     if _relayed(chosen, condition):
         nodes.append(_relay(found, condition, chosen))
     nodes += [vehicle_node(found, name, **options) for name in loaded.names]
     if chosen.guidance:
-        nodes.append(_guidance(found, chosen))
+        nodes.append(_guidance(found, loaded, condition, chosen))
     if chosen.display:
         nodes.append(NodeSpec("shoal_ros", "display", "display", parameters=_common(found, chosen)))
     if chosen.record:
@@ -111,15 +116,31 @@ def vehicle_node(fleet: str | Path, vehicle: str, **options: object) -> NodeSpec
     parameters: dict[str, Value] = {
         **_common(found, chosen),
         "vehicle": vehicle,
-        "condition": _file("conditions", chosen.condition),
+        "controller": controller_name(loaded, chosen),
         "control_period_s": period_s(loaded, chosen),
+        "actuation_delay_s": believed_delay_s(condition, period_s(loaded, chosen)),
         "use_relay": relayed,
         # What a relay loses, odometry from the simulator must not bring back.
         "odometry_fallback_s": 0.0 if relayed else 0.5,
     }
+    if condition.controller_model != ControllerModel():
+        parameters["condition"] = _file("conditions", chosen.condition)
     if chosen.lockstep:
         parameters["gate.deadline_periods"] = NO_DEADLINE
     return NodeSpec("shoal_mpc", "mpc", "mpc", f"/{vehicle}", parameters)
+
+
+def controller_name(fleet: Fleet, chosen: Options) -> str:
+    """What every node can load; its class and settings are checked before anything starts."""
+    name = chosen.controller or fleet.controller
+    load_controller_file(name)
+    return name if is_dotted(name) else _file("controllers", name)
+
+
+def believed_delay_s(condition: Condition, control_period_s: float) -> float:
+    """From odometry to the thrust that answers it, as the controllers believe it."""
+    believed = condition.controller_model.control_delay_periods
+    return (condition.control_delay_periods if believed is None else believed) * control_period_s
 
 
 def period_s(fleet: Fleet, chosen: Options) -> float:
@@ -146,13 +167,14 @@ def _file(kind: str, name_or_path: str) -> str:
 
 def _common(fleet: str, chosen: Options) -> dict[str, Value]:
     simulated = chosen.plant == "builtin" if chosen.use_sim_time is None else chosen.use_sim_time
-    return {"use_sim_time": simulated, "fleet": fleet}
+    common: dict[str, Value] = {"use_sim_time": simulated, "fleet": fleet}
+    return common | {"state_dir": chosen.state_dir} if chosen.state_dir else common
 
 
 def _relayed(chosen: Options, condition: Condition) -> bool:
     link = condition.link
     perfect = not (link.loss or link.delay_s or link.jitter_s or link.dropouts or link.line_of_sight)
-    perfect = perfect and not any(stop.silent for stop in condition.stopped)
+    perfect = perfect and not any(fault.kind == "radio_silent" for fault in condition.faults)
     return (not perfect) if chosen.use_relay is None else chosen.use_relay
 
 
@@ -160,6 +182,7 @@ def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
     parameters: dict[str, Value] = {
         "fleet": fleet,
         "path": str(Path(chosen.path).resolve()) if Path(chosen.path).is_file() else chosen.path,
+        "task": chosen.task,
         "condition": _file("conditions", chosen.condition),
         "seed": chosen.seed,
         "rate": float(chosen.rate),
@@ -169,6 +192,8 @@ def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
         "duration_s": float(chosen.duration_s),
         "wait_for_reference": chosen.guidance,
     }
+    if chosen.state_dir:
+        parameters["state_dir"] = chosen.state_dir
     return NodeSpec("shoal_dynamics", "dynamics", "dynamics", parameters=parameters)
 
 
@@ -186,8 +211,14 @@ def _relay(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
     return NodeSpec("shoal_ros", "relay", "relay", parameters=parameters)
 
 
-def _guidance(fleet: str, chosen: Options) -> NodeSpec:
+def _guidance(fleet: str, loaded: Fleet, condition: Condition, chosen: Options) -> NodeSpec:
     parameters = _common(fleet, chosen)
+    changes = condition.formation.model_dump(exclude_none=True)
+    if changes:
+        formation = loaded.formation.changed(**changes)
+        parameters |= {"formation_kind": formation.kind, "formation_spacing_m": formation.spacing_m}
+        if isinstance(formation.radius_m, float):
+            parameters["formation_radius_m"] = formation.radius_m
     if chosen.path:
         parameters |= {"start_mode": "test", "test": chosen.path}
     if chosen.ready_s is not None:

@@ -15,6 +15,7 @@ from shoal.fleet.link import Link, LinkSettings
 from shoal.messages import topics
 from shoal.messages.plan import Plan
 from shoal.simulation.conditions import load_condition
+from shoal.simulation.faults import Faults
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import SettingsParameters, declare
@@ -27,7 +28,7 @@ NOWHERE = np.array([0, 0, 0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 @dataclass(frozen=True)
 class RawPlan(Plan):
-    """A message under way. The link only looks at sender and sequence, so its bytes are not even read."""
+    """A message under way. The link only looks at the sender, so its bytes are not even read."""
 
     data: bytes = b""
 
@@ -41,7 +42,7 @@ class RelayNode(Node):
         condition = load_condition(
             declare(self, "condition", "default", "whose silent vehicles are silenced: name or file")
         )
-        self._silences = [stop for stop in condition.stopped if stop.silent]
+        self._faults = Faults(condition.faults, self.names)
         self._seed = declare(self, "seed", 0, "of what is lost when")
         self._settings = SettingsParameters(self, LinkSettings(), changed=self._change)
         self._link = self._fresh_link()
@@ -87,7 +88,7 @@ class RelayNode(Node):
 
     def _send(self, sender: str, data: bytes) -> None:
         t_s = self._tick()
-        if self._silenced(sender, t_s):
+        if self._faults.radio_silent(sender, t_s):
             return
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
@@ -99,18 +100,11 @@ class RelayNode(Node):
                 self._passed += self._link.send(t_s, sender, receiver, parcel, at, there)
         self._hand_out(t_s)
 
-    def _silenced(self, sender: str, t_s: float) -> bool:
-        index = self.names.index(sender)
-        return any(
-            stop.vehicle == index and stop.from_s <= t_s and (stop.to_s is None or t_s < stop.to_s)
-            for stop in self._silences
-        )
-
     def _deliver(self) -> None:
         t_s = self._tick()
         self._hand_out(t_s)
         share = f"{self._passed} of {self._sent} messages passed"
-        self._diagnostics.tell(t_s, Level.OK, "relaying", {"passed": share, **self._settings.value.model_dump()})
+        self._diagnostics.report(t_s, Level.OK, "relaying", {"passed": share, **self._settings.value.model_dump()})
 
     def _tick(self) -> float:
         """The time; when it has gone back, nothing that is under way will arrive."""
@@ -123,10 +117,12 @@ class RelayNode(Node):
 
     def _hand_out(self, t_s: float) -> None:
         for receiver in self.names:
-            for sender, plan in self._link.receive(t_s, receiver).items():
-                if isinstance(plan, RawPlan) and self._delivered.get((sender, receiver)) != plan.sequence:
-                    self._delivered[sender, receiver] = plan.sequence
-                    self._out[sender, receiver].publish(plan.data)
+            for plan in self._link.receive(t_s, receiver):
+                key = plan.vehicle, receiver
+                # The topic keeps one message: a plan that was overtaken on its way must not replace the newer one.
+                if isinstance(plan, RawPlan) and self._delivered.get(key, 0) < plan.sequence:
+                    self._delivered[key] = plan.sequence
+                    self._out[key].publish(plan.data)
 
 
 def main() -> None:

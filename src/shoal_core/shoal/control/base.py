@@ -97,6 +97,9 @@ class Controller(ABC):
 
     Settings: ClassVar[type[FileModel]] = NoSettings
 
+    # Settings that need a restart; None: all of them. The others may be tuned while it runs, with `apply`.
+    fixed_settings: ClassVar[tuple[str, ...] | None] = None
+
     # Off: thrust goes out as it is returned. On: the runtime predicts the state over delay and lag, and overdrives
     # changes of thrust against the lag.
     lag_compensation: ClassVar[bool] = True

@@ -142,6 +142,16 @@ class VehicleRuntime:
         self._reference.clear()
         self._last_s = -math.inf
 
+    def step_now(self) -> None:
+        """Do not wait for odometry: something has changed that must act at once."""
+        self._step_now = True
+
+    def due(self, now_s: float) -> bool:
+        """Whether `tick` may step; lets a node read its queues only then."""
+        t_s = max(now_s, self._last_s)
+        by_odometry = self._new_odometry and (self._trigger.due(t_s) or self._holding is not None)
+        return self._step_now or by_odometry or self._trigger.overdue(t_s)
+
     def tick(self, now_s: float) -> Command | None:
         """A step, if one is due: on odometry, a control period apart; by the clock when odometry stays away."""
         t_s = max(now_s, self._last_s)

@@ -20,6 +20,7 @@ from shoal.guidance.waypoints import Waypoint, WaypointQueue
 from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
+MOST_WAYPOINTS = 1000  # planning takes 0.3 ms for each
 PREVIEW_S = 4.0  # how far ahead a reference looks
 POINT_STEP_S = 0.1  # between its points
 PLANNED_PERIOD_S = 0.2  # between two references whose future is known
@@ -148,6 +149,8 @@ class Director:
     def add_waypoint(self, t_s: float, position_m: ArrayLike) -> None:
         """Go there last."""
         self._check_places([position_m])
+        if len(self.waypoints(t_s)) >= MOST_WAYPOINTS:
+            raise ShoalError(f"waypoint: {MOST_WAYPOINTS} are waiting already; expected fewer")
         self._ask(t_s, Mode.WAYPOINTS, "waypoint")
         assert isinstance(self._owner, WaypointQueue)
         self._owner.append(t_s, position_m)
@@ -243,6 +246,8 @@ class Director:
 
     @staticmethod
     def _check_places(positions_m: Sequence[ArrayLike]) -> list[Array]:
+        if len(positions_m) > MOST_WAYPOINTS:
+            raise ShoalError(f"waypoints: {len(positions_m)} of them; expected at most {MOST_WAYPOINTS}")
         places = [np.array(place, dtype=float) for place in positions_m]
         for place in places:
             if place.shape != (3,) or not np.all(np.isfinite(place)):

@@ -1,4 +1,4 @@
-"""Every topic once: name, type, QoS, who says it and who listens. No ROS import: launch files, docs and tests read it.
+"""Every topic once: name, type, QoS, publisher and subscribers. No ROS import: launch files, docs and tests read it.
 
 `{vehicle}`, `{other}` and `{thruster}` stand for names. Nodes open topics through `shoal_ros.endpoints`, so this table
 is what runs; `docs/ros.md` is held against it by a test.
@@ -43,7 +43,9 @@ WAYPOINTS = Topic("/fleet/waypoints", "nav_msgs/Path", "latched", "guidance", "g
 SET_WAYPOINTS = Topic("/fleet/set_waypoints", "nav_msgs/Path", "reliable", "gui", "guidance")
 CMD_VEL = Topic("/fleet/cmd_vel", "geometry_msgs/TwistStamped", "latest", "teleop", "guidance")
 JOY = Topic("/joy", "sensor_msgs/Joy", "sensor", "joystick", "teleop")
-STOP = Topic("/fleet/stop", "std_msgs/Bool", "latched", "gui", "mpc, dynamics")
+STOP = Topic("/fleet/stop", "std_msgs/Bool", "reliable", "anybody", "mpc, dynamics, guidance, thrust_watchdog")
+RELEASE = Topic("/fleet/release", "std_msgs/UInt64", "reliable", "gui", "mpc, dynamics, guidance, thrust_watchdog")
+STOP_STATE = Topic("/fleet/stop_state", "std_msgs/String", "latched", "mpc, dynamics, guidance", "the same, gui, recorder")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")

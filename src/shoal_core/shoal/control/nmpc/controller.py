@@ -32,6 +32,7 @@ class NmpcController(Controller):
     """One real-time iteration a step; see docs/controller.md."""
 
     Settings = NmpcSettings
+    fixed_settings = FIXED
 
     def __init__(self, context: ControllerContext) -> None:
         settings: NmpcSettings = context.settings
