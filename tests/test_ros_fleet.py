@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import Vector3
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool, String, UInt64
 from std_srvs.srv import Trigger
 
-from shoal.guidance.formation import Formation
+from shoal.fleet.file import load_fleet
+from shoal.fleet.placement import assign
+from shoal.fleet.stop import StopState
+from shoal.guidance.path_file import load_path
 from shoal.guidance.paths import preview
 from shoal.messages import topics
 from shoal.messages.geometry import distances_m, fov_angles_deg
-from shoal.simulation.scenario import RunSpec, build_scenario
-from shoal.simulation.simulator import simulate
+from shoal.simulation.conditions import load_condition
+from shoal.tasks.base import TaskContext
+from shoal.tasks.run import RunSpec, make_task, simulate
 from shoal_ros import convert
-from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.formation import formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import NodeSpec, fleet_nodes
 
@@ -38,7 +42,9 @@ class Show:
 
     def __init__(self, harness: Harness, seed: int, **options: Any) -> None:
         self.h = harness
-        self.scenario = build_scenario(RunSpec("circle", "two", seed=seed, duration_s=60.0))
+        fleet, self.path = load_fleet("two"), load_path("circle")
+        condition = load_condition(options.get("condition", "default"))
+        starts = make_task("follow_path", TaskContext(fleet, condition, {}, "circle", seed)).start()
         self.nodes = {n.full_name: n for n in fleet_nodes("two", path="circle", seed=seed, lockstep=True,
                       guidance=False, display=False, **options)}  # fmt: skip
         self.nodes["/dynamics"] = self.nodes["/dynamics"].changed(paused=True)
@@ -49,10 +55,9 @@ class Show:
         self._said_s = -1.0
         harness.follow_clock()
         harness.on_clock.append(self._guide)
-        formation = Formation(**self.scenario.fleet.formation.model_dump(exclude_none=True))
-        slots = formation.assign([A, B], self.scenario.plant.states[:, :3], self.scenario.path.position(0.0))
-        news = FormationNews(slots, self.scenario.sight)
-        self._formation.publish(String(data=formation_to_json(news)))
+        there = {name: state.position_m for name, state in starts.items()}
+        placement = assign(fleet, fleet.formation, there, np.asarray(self.path.position(0.0)))
+        self._formation.publish(String(data=formation_to_json(placement)))
         harness.start(*self.nodes.values())
         # However slowly processes find each other: at the first instant both have formation and reference.
         harness.spin(lambda: all(self.now_says(f"{n} controller", "following") for n in (A, B)), "both to be ready")
@@ -62,7 +67,7 @@ class Show:
     def _guide(self, t_s: float) -> None:
         if not 0 <= t_s - self._said_s < 0.2 or t_s == 0.0:
             self._said_s = t_s
-            ahead = preview(self.scenario.path, t_s, np.arange(0, 6.05, 0.1))
+            ahead = preview(self.path, t_s, np.arange(0, 6.05, 0.1))
             self._reference.publish(convert.preview_to_bytes(ahead, t_s))
 
     def run_to(self, t_s: float) -> None:
@@ -86,7 +91,7 @@ class Show:
     def path_error_m(self, times_s: Array, states: Array, from_s: float, to_s: float) -> float:
         """RMS distance of the vehicles' mean from the path."""
         part = (times_s >= from_s - 1e-6) & (times_s <= to_s + 1e-6)
-        off = states[part][:, :, :3].mean(axis=1) - self.scenario.path.position(times_s[part])
+        off = states[part][:, :, :3].mean(axis=1) - self.path.position(times_s[part])
         return float(np.sqrt((off**2).sum(axis=1).mean()))
 
 
@@ -146,7 +151,7 @@ def test_killed_controller_is_missed_avoided_and_rejoins(show: Show) -> None:
     h.spin(lambda: show.says("dynamics", f"zero thrust for {B}", since), "the plant's word")
     array = next(a for a in show.told[since:] if "zero thrust" in a.status[0].message)
     assert convert.from_stamp(array.header.stamp) - killed_s < 1.0  # 0.5 s after the last command
-    h.spin(lambda: show.says(f"{A} controller", f"{B} is gone", since), "the neighbour's word")
+    h.spin(lambda: show.says(f"{A} controller", f"lost contact with {B}", since), "the neighbour's word")
     show.run_to(h.t_s + 3.0)
     since = len(show.told)
     h.start(show.nodes[f"/{B}/mpc"])
@@ -178,11 +183,15 @@ def test_stop_stops_everybody_and_releases(show: Show) -> None:
     stop = h.publisher(topics.STOP)
     thrust = {name: h.listen(topics.THRUST, vehicle=name, thruster="thruster3") for name in (A, B)}
     h.spin(lambda: all(thrust.values()), "thrust")
+    known = h.listen(topics.STOP_STATE)
     stop.publish(Bool(data=True))
     h.spin(lambda: show.now_says("dynamics", "stopped"), "the plant")
-    h.spin(lambda: all(show.now_says(f"{n} controller", "stopped by /fleet/stop") for n in (A, B)), "both controllers")
+    h.spin(lambda: all(show.now_says(f"{n} controller", "stopped by the operator") for n in (A, B)), "both controllers")
     assert all(heard[-1].data == 0.0 for heard in thrust.values())
-    stop.publish(Bool(data=False))
+    counter = StopState.from_json(known[-1].data).counter
+    release = h.publisher(topics.RELEASE)
+    h.spin(lambda: release.get_subscription_count() >= 3, "all holders")
+    release.publish(UInt64(data=counter))
     h.spin(lambda: all(show.now_says(f"{n} controller", "following") for n in (A, B)), "both to go on")
     h.spin(lambda: show.now_says("dynamics", "running"), "the plant")
 

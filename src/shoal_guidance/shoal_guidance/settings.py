@@ -24,7 +24,7 @@ class GuidanceSettings(FileModel):
 
     start_mode: Literal["hold", "manual", "waypoints", "test"] = Field(
         default="hold",
-        description="mode taken as soon as the whole fleet has been received; 'test' starts the tests. Not after a restart: then hold",
+        description="mode taken once odometry of the whole fleet is there; after a restart it is always hold",
     )
     preview_s: float = Field(default=PREVIEW_S, ge=4, le=30, description="s, how far ahead /fleet/reference looks")
     rate_hz: float = Field(default=20.0, ge=1, le=100, description="Hz of ROS time, of the setpoint")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +36,7 @@ class Sea:
 
     def __init__(self, b: Bench) -> None:
         self.bench, self.t_s = b, 0.0
-        self.states = {m.name: m.start_state() for m in FLEET.vehicles}
+        self.states = {m.name: m.start_state().array for m in FLEET.vehicles}
         self.silent: set[str] = set()
         self.odometry = {n: endpoints.publisher(b.node, topics.ODOMETRY, vehicle=n) for n in FLEET.names}
         self.setpoints, self.references = b.listen(topics.SETPOINT), b.listen(topics.REFERENCE)
@@ -73,7 +74,7 @@ class Sea:
 
     def take_places(self) -> None:
         """Perfect controllers: everybody is in its place and faces the other."""
-        slots = formation_from_json(self.formations[-1].data).slots
+        slots = formation_from_json(self.formations[-1].data)
         preview = convert.preview_from_message(self.references[-1])
         for name in FLEET.names:
             own = slots.setpoint(name, preview)
@@ -117,7 +118,7 @@ def one() -> Iterator[Sea]:
 def sea(one: Sea) -> Sea:
     """The process is shared; each test starts it over by putting the clock back."""
     one.t_s, one.silent = 0.0, set()
-    one.states = {m.name: m.start_state() for m in FLEET.vehicles}
+    one.states = {m.name: m.start_state().array for m in FLEET.vehicles}
     one.say()
     one.begin()
     assert one.mode() in ("hold", "")
@@ -138,8 +139,8 @@ def test_starts_in_hold_where_the_fleet_is_and_looks_four_seconds_ahead(sea: Sea
     preview = convert.preview_from_message(sea.references[-1])
     assert preview.times_s[-1] - preview.times_s[0] >= 4.0 - 1e-6 and preview.headings_rad is not None
     sea.bench.until(lambda: sea.formations, "the formation")
-    news = formation_from_json(sea.formations[-1].data)
-    assert set(news.sight) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
+    placement = formation_from_json(sea.formations[-1].data)
+    assert set(placement.sight) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
     stamps = [convert.from_stamp(m.header.stamp) for m in sea.setpoints]
     assert np.all(np.diff(stamps) >= 0)
 
@@ -209,7 +210,7 @@ def test_exactly_one_owner(sea: Sea) -> None:
     sea.set_mode.publish(String(data="autopilot"))  # unknown: said in the log, nothing else
     sea.go_on(0.5)
     assert sea.mode() == "waypoints"
-    assert sea.bench.trigger("/guidance/stop").success
+    assert sea.bench.trigger("/guidance/hold").success
     sea.bench.until(lambda: sea.mode() == "hold", "hold", sea._next)
 
 
@@ -239,21 +240,55 @@ def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     )  # since the start; the setpoint is newer than the status
     assert np.allclose(sea.setpoint(), standard_path("circle").position(past_s), atol=1e-6)
     b.until(lambda: sea.mode() == "hold", "the end", lambda: sea.go_on(0.2, follow=True))
-    b.until(lambda: sea.test_status()["state"] == "done", "the news of it", sea._next)
+    b.until(lambda: sea.test_status()["state"] == "done", "the end of it", sea._next)
 
 
 def test_the_formation_changes_at_run_time_and_nonsense_is_refused(sea: Sea) -> None:
     b, before = sea.bench, len(sea.formations)
     assert not b.refusal("/guidance", formation_kind="ring", formation_radius_m=3.0)
     b.until(lambda: len(sea.formations) > before, "a new formation", sea._next)
-    assert formation_from_json(sea.formations[-1].data).slots.radius_m == 3.0
+    assert formation_from_json(sea.formations[-1].data).radius_m == 3.0
     assert "apart" in b.refusal("/guidance", formation_radius_m=0.5)
     assert "no_such_path" in b.refusal("/guidance", test="no_such_path") and b.refusal("/guidance", rate_hz=5.0)
     assert "speed_limit_mps" in b.refusal("/guidance", speed_mps=0.9)
     assert not b.refusal("/guidance", formation_kind="point")
 
 
+def test_a_hundred_thousand_waypoints_are_refused_at_once(sea: Sea) -> None:
+    sea.enter("hold")
+    many = Path(poses=[goal(float(i), 0.0, -5.0) for i in range(100_000)])
+    sea.bench.talk(topics.SET_WAYPOINTS).publish(many)
+    guidance = sea.bench.children["/guidance"]
+    sea.bench.until(lambda: any("at most 1000" in line for line in guidance.lines), "the refusal", sea._next)
+    sea.go_on(0.5)
+    assert sea.mode() == "hold"
+
+
 def test_ends_at_a_signal(one: Sea) -> None:
     child = one.bench.children["/guidance"]
     child.end()
     assert child.code == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_only_an_orderly_end_lets_the_next_start_begin_the_test(how: int) -> None:
+    """A guidance node that crashed comes back in hold, whatever its parameters ask for."""
+    wanted = {"fleet": "two", "use_sim_time": True, "start_mode": "test", "test": "circle", "ready_s": 0.0}
+    with bench() as b:
+        sea = Sea(b)
+        first = b.run("shoal_guidance", "guidance", **wanted)
+        b.until(lambda: sea.mode() == "test", "the test", sea._next)
+        first.signal(how)
+        b.until(lambda: not first.running, "the end", sea._next)
+        sea.modes.clear()
+        sea.references.clear()
+        again = b.run("shoal_guidance", "guidance", **wanted)
+        b.until(lambda: sea.references, "its first reference", sea._next)
+        if how == signal.SIGKILL:
+            sea.go_on(2.0, follow=True)
+            assert sea.mode() == "hold" and any("restarted: holding" in line for line in again.lines)
+            at = sea.setpoint()
+            sea.go_on(3.0, follow=True)
+            assert np.allclose(sea.setpoint(), at, atol=1e-6)
+        else:
+            b.until(lambda: sea.mode() == "test", "the test again", sea._next)

@@ -15,16 +15,18 @@ import pytest
 pytest.importorskip("rclpy")
 
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool, String, UInt64
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from shoal.fleet.stop import StopState
 from shoal.guidance.formation import Formation
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal_ros import convert
-from shoal_ros.formation import FormationNews, formation_to_json
+from shoal_ros.formation import formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node
 
@@ -42,7 +44,8 @@ class Sea:
         self.odometry = {n: harness.publisher(topics.ODOMETRY, vehicle=n) for n in PLACES}
         self.plan = harness.publisher(topics.PLAN, vehicle=OTHER)
         self.reference, self.formation = harness.publisher(topics.REFERENCE), harness.publisher(topics.FORMATION)
-        self.stop = harness.publisher(topics.STOP)
+        self.stop, self.release = harness.publisher(topics.STOP), harness.publisher(topics.RELEASE)
+        self.stop_states = harness.listen(topics.STOP_STATE)
         self.thrust = [harness.listen(topics.THRUST, vehicle=ME, thruster=f"thruster{i}") for i in range(1, 9)]
         self.plans = harness.listen(topics.PLAN, vehicle=ME)
         self.told = harness.listen(topics.DIAGNOSTICS)
@@ -51,8 +54,10 @@ class Sea:
         self.t_s = 0.0
         self.speaking = {"odometry", "plan", "reference", "other's odometry"}
         self.twist: Callable[[Odometry], Odometry] = lambda o: o  # what the sensors do to odometry
-        slots = Formation(kind="point", spacing_m=2.2).assign(list(PLACES), np.array(list(PLACES.values())), [0, 0, 5])
-        self.formation.publish(String(data=formation_to_json(FormationNews(slots, ((ME, OTHER), (OTHER, ME))))))
+        there = np.array(list(PLACES.values()))
+        placement = Formation(kind="point", spacing_m=2.2).assign(list(PLACES), there, np.array([0, 0, 5.0]))
+        self.placement = replace(placement, sight=((ME, OTHER), (OTHER, ME)))
+        self.formation.publish(String(data=formation_to_json(self.placement)))
 
     def at_rest(self, name: str) -> Odometry:
         heading = np.pi / 2 if name == ME else -np.pi / 2
@@ -150,7 +155,7 @@ def test_sight_and_distance(sea: Sea) -> None:
 
 
 def test_not_a_number_is_never_computed_with(sea: Sea) -> None:
-    sea.twist = lambda o: replace(o, velocity_mps=np.array([np.nan, 0, 0]))
+    sea.twist = lambda o: replace(o, state=np.where(np.arange(13) == 7, np.nan, o.state))
     took = sea.run(sea.says("odometry is not finite"), "the reason")
     assert took <= 0.3
     assert np.isfinite(sea.latest_thrust()).all()
@@ -162,9 +167,9 @@ def test_not_a_number_is_never_computed_with(sea: Sea) -> None:
 
 
 def test_odometry_that_stays_away_ends_in_zero_thrust(sea: Sea) -> None:
-    """0.5 s old: the last plan plays on; 1 s later: zero. Both by the clock alone."""
+    """0.5 s old: the previous plan is followed; 1 s later: zero. Both by the clock alone."""
     sea.speaking.discard("odometry")
-    old = sea.run(sea.says("odometry is old"), "the reason")
+    old = sea.run(sea.says("odometry is stale"), "the reason")
     assert 0.5 <= old <= 0.8
     zero = sea.run(sea.says("zero thrust"), "zero thrust")
     assert zero <= 1.3
@@ -176,8 +181,8 @@ def test_odometry_that_stays_away_ends_in_zero_thrust(sea: Sea) -> None:
 def test_odometry_out_of_order_changes_nothing(sea: Sea) -> None:
     for _ in range(20):
         sea.tick()
-        elsewhere = replace(sea.at_rest(ME), stamp_s=sea.t_s - 0.3, position_m=np.array([50.0, 0, 5]))
-        sea.say_odometry(elsewhere)
+        elsewhere = np.concatenate([[50.0, 0, 5], sea.at_rest(ME).state[3:]])
+        sea.say_odometry(Odometry(sea.t_s - 0.3, elsewhere))
     sea.run(lambda: convert.plan_from_message(sea.plans[-1]).stamp_s >= sea.t_s - 0.1, "a new plan")
     assert sea.says("following")()
     np.testing.assert_allclose(convert.plan_from_message(sea.plans[-1]).positions_m[0], PLACES[ME], atol=0.1)
@@ -185,14 +190,14 @@ def test_odometry_out_of_order_changes_nothing(sea: Sea) -> None:
 
 def test_without_reference_it_holds(sea: Sea) -> None:
     sea.speaking.discard("reference")
-    took = sea.run(sea.says("holding station: reference is old"), "holding")
+    took = sea.run(sea.says("holding station: stale reference"), "holding")
     assert took <= 1.5 + 0.5
     assert not sea.is_zero()
 
 
-def test_silent_neighbour_is_told_and_still_avoided(sea: Sea) -> None:
+def test_silent_neighbour_is_reported_and_still_avoided(sea: Sea) -> None:
     sea.speaking.discard("plan")
-    took = sea.run(sea.says(f"{OTHER} is gone"), "gone")
+    took = sea.run(sea.says(f"lost contact with {OTHER}"), "lost contact")
     assert 1.9 <= took <= 2.5
     seen = len(sea.distance)
     sea.run(lambda: len(sea.distance) > seen, "distance")
@@ -201,15 +206,66 @@ def test_silent_neighbour_is_told_and_still_avoided(sea: Sea) -> None:
     assert sea.run(sea.says("following"), "back again") <= 0.5
 
 
+def stop_state(sea: Sea) -> StopState:
+    return StopState.from_json(sea.stop_states[-1].data)
+
+
 def test_stop_and_release(sea: Sea) -> None:
     sea.stop.publish(Bool(data=True))
     sea.h.spin(lambda: sea.is_zero(), "zero without any new odometry")
-    sea.run(sea.says("stopped by /fleet/stop"), "the reason")
+    sea.run(sea.says("stopped by the operator"), "the reason")
     for _ in range(20):
         sea.tick()
-    assert sea.is_zero()
-    sea.stop.publish(Bool(data=False))
+    assert sea.is_zero() and stop_state(sea).stopped
+    sea.stop.publish(Bool(data=False))  # no counter: not a release
+    sea.release.publish(UInt64(data=stop_state(sea).counter + 1))  # of another STOP
+    for _ in range(20):
+        sea.tick()
+    assert sea.is_zero() and sea.says("stopped")()
+    sea.release.publish(UInt64(data=stop_state(sea).counter))
     sea.run(sea.says("following"), "following")
+
+
+def test_a_stop_learned_from_a_peer(sea: Sea) -> None:
+    peer = sea.h.publisher(topics.STOP_STATE)
+    sea.h.spin(lambda: peer.get_subscription_count() >= 2, "the controller")
+    known = stop_state(sea)
+    peer.publish(String(data=StopState(known.counter + 5, True, "bluerov3").to_json()))
+    sea.h.spin(lambda: sea.is_zero(), "zero")
+    peer.publish(String(data=StopState(known.counter + 3, False, "an old release").to_json()))
+    for _ in range(10):
+        sea.tick()
+    assert sea.is_zero()
+    peer.publish(String(data="nonsense"))
+    answer = sea.h.call(SetBool, f"/{ME}/mpc/stop", SetBool.Request(data=False))
+    assert answer.success, answer.message
+    sea.run(sea.says("following"), "following")
+    assert stop_state(sea) == StopState(known.counter + 6, False, "service of mpc")
+
+
+def test_one_absurd_stamp_does_not_outlive_the_good_ones(sea: Sea) -> None:
+    sea.say_odometry(Odometry(sea.t_s + 1000.0, sea.at_rest(ME).state))
+    sea.run(sea.says("stamped in the future"), "the reason")
+    plans = len(sea.plans)
+    sea.run(sea.says("following"), "following", most_s=3.0)
+    assert len(sea.plans) - plans > 5
+
+
+def test_a_formation_that_is_not_finite_is_refused(sea: Sea) -> None:
+    text = formation_to_json(sea.placement)
+    sea.formation.publish(String(data=text.replace("-1.0", "NaN", 1).replace("1.0", "NaN", 1)))
+    for _ in range(10):
+        sea.tick()
+    assert sea.says("following")()
+    assert any("/fleet/formation" in line for line in sea.h.children[f"/{ME}/mpc"].lines)
+
+
+def test_a_second_publisher_is_named(sea: Sea) -> None:
+    second = sea.h.publisher(topics.REFERENCE)
+    sea.run(sea.says("more than one publisher of /fleet/reference"), "the warning", most_s=6.0)
+    assert "harness" in {v.key: v.value for v in sea.last().values}["reason"]
+    sea.h.node.destroy_publisher(second)
+    sea.run(sea.says("following"), "following", most_s=6.0)
 
 
 def test_parameters_at_run_time(sea: Sea) -> None:

@@ -87,8 +87,9 @@ class Health:
 
     @property
     def severity(self) -> Severity:
-        """The worst of the issues."""
-        return max((issue.severity for issue in self.issues), default=Severity.OK)
+        """The worst of the issues; steering by fallback is a warning at least, not steering an error."""
+        by_mode = {Mode.CONTROLLER: Severity.OK, Mode.ZERO_THRUST: Severity.ERROR}.get(self.mode, Severity.WARNING)
+        return max([by_mode, *(issue.severity for issue in self.issues)])
 
     def has(self, code: Code) -> bool:
         """Whether that is the matter."""
