@@ -254,9 +254,8 @@ def test_the_formation_changes_at_run_time_and_nonsense_is_refused(sea: Sea) -> 
     assert not b.refusal("/guidance", formation_kind="point")
 
 
-def test_a_hundred_thousand_waypoints_are_refused_at_once(sea: Sea) -> None:
-    sea.enter("hold")
-    many = Path(poses=[goal(float(i), 0.0, -5.0) for i in range(100_000)])
+def test_twenty_thousand_waypoints_are_refused_at_once(sea: Sea) -> None:
+    many = Path(poses=[goal(float(i), 0.0, -5.0) for i in range(20_000)])
     sea.bench.talk(topics.SET_WAYPOINTS).publish(many)
     guidance = sea.bench.children["/guidance"]
     sea.bench.until(lambda: any("at most 1000" in line for line in guidance.lines), "the refusal", sea._next)
@@ -285,8 +284,10 @@ def test_only_an_orderly_end_lets_the_next_start_begin_the_test(how: int) -> Non
         again = b.run("shoal_guidance", "guidance", **wanted)
         b.until(lambda: sea.references, "its first reference", sea._next)
         if how == signal.SIGKILL:
+            b.until(lambda: sea.mode() == "hold" and sea.stamp_s() >= 0, "hold", sea._next)
             sea.go_on(2.0, follow=True)
-            assert sea.mode() == "hold" and any("restarted: holding" in line for line in again.lines)
+            assert sea.mode() == "hold"
+            b.until(lambda: any("restarted: holding" in line for line in again.lines), "the reason")
             at = sea.setpoint()
             sea.go_on(3.0, follow=True)
             assert np.allclose(sea.setpoint(), at, atol=1e-6)

@@ -173,5 +173,6 @@ class TestSequence:
             if np.linalg.norm(start_m - motion.position_m) > SAME_POINT_M or np.any(motion.velocity_mps):
                 path, arrivals_s = go(motion, start_m[None], np.array([self._speed_mps]), self._limits)
                 return Piece(t_s, path), t_s + float(arrivals_s[-1])
+            return Piece(t_s, stop(motion, self._limits)), t_s  # it is there already
         path = stop(motion, self._limits)
         return Piece(t_s, path), t_s + path.duration_s
