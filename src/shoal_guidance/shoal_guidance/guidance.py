@@ -34,6 +34,7 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
+from shoal_guidance.task_orders import TaskOrders, make_orders
 from shoal_ros import convert, endpoints, process
 from shoal_ros.formation import formation_to_json
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
@@ -53,6 +54,10 @@ class GuidanceNode(Node):
         super().__init__("guidance", **options)
         name = declare(self, "fleet", "two", "fleet file, or the name of one in config/fleets")
         self.fleet = load_fleet(name)
+        self._task_name = declare(self, "task", "", "task that orders the fleet about: name or package.module:Name")
+        condition = declare(self, "condition", "", "condition of that task: name or file")
+        seed = declare(self, "seed", 0, "of what that task draws", low=0)
+        self._task = make_orders(self._task_name, self.fleet, condition, seed) if self._task_name else None
         self._tuning = SettingsParameters(self, GuidanceSettings.of(self.fleet), fixed=FIXED, changed=self._changed)
         settings = self._tuning.value
         self._formation = settings.formation(self.fleet)
@@ -64,12 +69,14 @@ class GuidanceNode(Node):
         folder = state_folder(self, name)
         self._memory = ModeMemory(folder / "guidance.mode")
         self._restarted = self._memory.was_running
+        if self._restarted:
+            self._leave_task()
         self._last_s = self._last_idle_s = -np.inf
         self._first_heard_s: float | None = None
         self._status_s = -np.inf
         self._sent: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
-        StopEndpoints(self, StopLatch(folder / "guidance.stop.json"), lambda _: None)
+        self._stop = StopEndpoints(self, StopLatch(folder / "guidance.stop.json"), lambda _: None)
         self.create_timer(1.0 / settings.rate_hz, self._tick)
         self.create_timer(IDLE_WALL_S, self._idle, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.add_on_set_parameters_callback(self._check_formation)
@@ -104,6 +111,7 @@ class GuidanceNode(Node):
             self.get_logger().warning("the clock went back: starting over, in hold")
             self._director, self._first_heard_s, self._status_s = None, None, -np.inf
             self._restarted = True  # a plant that was started again must not start a test by itself
+            self._leave_task()
             self._listen()
             self._received.clear()  # of another time
             self._last_s = t_s
@@ -113,6 +121,9 @@ class GuidanceNode(Node):
             return
         director = self._director
         assert director is not None
+        if self._task is not None:
+            self._publish_orders(t_s, self._task, idle)
+            return
         director.advance(t_s, self._missing(t_s, director))
         if self._schedule.due(t_s, director.mode) or idle:
             self._reference.publish(convert.preview_to_bytes(director.preview(t_s, self._schedule.horizon_s), t_s))
@@ -121,6 +132,29 @@ class GuidanceNode(Node):
         self._publish_mode()
         self._publish_queue(t_s, director)
         self._publish_status(t_s, director)
+
+    def _publish_orders(self, t_s: float, task: TaskOrders, idle: bool) -> None:
+        """A task has the fleet: its own director gives the orders, as in the simulator."""
+        orders = task.orders(t_s, {name: self._received.get(name) for name in self.fleet.names})
+        if orders.placement is not None:
+            self._placement = orders.placement
+            self._publish_latched(topics.FORMATION, formation_to_json(orders.placement))
+        if orders.stop == "stop":
+            self._stop.stop("task")
+        elif orders.stop == "release":
+            self._stop.release("task")
+        if orders.reference is not None or (idle and task.preview is not None):
+            self._reference.publish(convert.preview_to_bytes(task.preview_at(t_s), t_s))
+        if task.preview is not None:
+            self._setpoint.publish(convert.to_pose_stamped(t_s, task.preview_at(t_s).positions_m[0]))
+        self._publish_mode()
+
+    def _leave_task(self) -> None:
+        """Somebody else has the reference from now on, from where the task has left it."""
+        if self._task is not None and self._task.preview is not None and self._director is not None:
+            here = self._task.preview_at(self._last_s).positions_m[0]
+            self._director = Director(self._last_s, here, self._settings.director())
+        self._task = None
 
     def _idle(self) -> None:
         """While ROS time stands still (a pause, a plant that waits for us) repeat the same, for late comers."""
@@ -140,8 +174,9 @@ class GuidanceNode(Node):
             self.get_logger().warning(f"no odometry from {', '.join(missing)}: going on without")
         where = self._positions()
         self._director = Director(t_s, np.mean(list(where.values()), axis=0), self._settings.director())
-        self._assign(t_s)
-        self._try("start_mode", lambda: self._enter(t_s, self._start_mode()))
+        if self._task is None:
+            self._assign(t_s)
+            self._try("start_mode", lambda: self._enter(t_s, self._start_mode()))
         return True
 
     def _start_mode(self) -> Mode:
@@ -247,6 +282,8 @@ class GuidanceNode(Node):
         return "no waypoints"
 
     def _ready_director(self) -> Director:
+        """For an operator, who takes over from a task."""
+        self._leave_task()
         if self._director is None:
             raise ShoalError("guidance has not received the fleet's odometry yet; expected it first")
         return self._director
@@ -284,6 +321,7 @@ class GuidanceNode(Node):
 
     def _publish_mode(self) -> None:
         mode = self._director.mode if self._director else Mode.HOLD
+        mode = Mode.TASK if self._task is not None else mode
         self._publish_latched(topics.MODE, mode.value)
         self._memory.remember(mode)
 

@@ -221,6 +221,8 @@ def _guidance(fleet: str, loaded: Fleet, condition: Condition, chosen: Options) 
             parameters["formation_radius_m"] = formation.radius_m
     if chosen.path:
         parameters |= {"start_mode": "test", "test": chosen.path}
+    if chosen.task:
+        parameters |= {"task": chosen.task, "condition": _file("conditions", chosen.condition), "seed": chosen.seed}
     if chosen.ready_s is not None:
         parameters["ready_s"] = float(chosen.ready_s)
     return NodeSpec("shoal_guidance", "guidance", "guidance", parameters=parameters)

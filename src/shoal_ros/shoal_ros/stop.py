@@ -52,9 +52,18 @@ class StopEndpoints:
         if latch.stopped:
             node.get_logger().warning(f"still stopped by {latch.state.owner} (STOP {latch.state.counter})")
 
+    def stop(self, owner: str) -> None:
+        """STOP, by order of `owner`."""
+        self.latch.stop(owner)
+        self._announce()
+
+    def release(self, owner: str) -> bool:
+        """The end of the STOP that this node knows of."""
+        return self._release(self.latch.state.counter, owner)
+
     def _on_stop(self, message: Bool) -> None:
         if message.data:
-            self._stop(topics.STOP.name)
+            self.stop(topics.STOP.name)
         else:
             self._node.get_logger().warning(
                 f"{topics.STOP.name} = false is ignored; expected true, or a release with its counter on "
@@ -75,17 +84,13 @@ class StopEndpoints:
 
     def _on_service(self, request: Any, response: Any) -> Any:
         if request.data:
-            self._stop(f"service of {self._node.get_name()}")
+            self.stop(f"service of {self._node.get_name()}")
             response.success, response.message = True, f"STOP {self.latch.state.counter}"
         else:
             counter = self.latch.state.counter
             response.success = self._release(counter, f"service of {self._node.get_name()}")
             response.message = f"STOP {counter} released" if response.success else "not stopped"
         return response
-
-    def _stop(self, owner: str) -> None:
-        self.latch.stop(owner)
-        self._announce()
 
     def _release(self, counter: int, owner: str) -> bool:
         if self.latch.release(counter, owner):

@@ -33,6 +33,7 @@ class Mode(str, Enum):
     MANUAL = "manual"
     WAYPOINTS = "waypoints"
     TEST = "test"
+    TASK = "task"  # a task of the core orders the fleet about
 
     @staticmethod
     def named(text: str) -> Mode:
@@ -111,8 +112,8 @@ class Director:
 
     def set_mode(self, t_s: float, mode: Mode) -> None:
         """Hand the reference over; tests are started with `start_tests`."""
-        if mode is Mode.TEST:
-            raise ShoalError("mode: 'test' needs tests; expected a start of them")
+        if mode in (Mode.TEST, Mode.TASK):
+            raise ShoalError(f"mode: '{mode.value}' cannot be set; expected a start of it")
         if mode is self.mode:
             return
         motion = self._leave(t_s)
