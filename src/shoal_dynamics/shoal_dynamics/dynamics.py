@@ -36,6 +36,7 @@ from shoal_ros.stop import StopEndpoints, state_folder
 HOLD_S = 0.1  # wall, between two looks whether everybody is there
 LONGEST_S = 3600.0  # for which random currents are drawn; afterwards they hold
 SETTLE_S = 0.5  # wall, from when all are there until the clock starts: DDS discovery is still under way
+GUIDANCE_LAG_S = 0.3  # simulated; in lock step guidance may be that far behind
 LOCK_POLL_S = 0.001  # wall, between two looks for answers in lock step
 WARM_UP_S = 2.0  # simulated; figures from before are not counted
 
@@ -121,6 +122,8 @@ class DynamicsNode(Node):
             [endpoints.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
         ]
+        self._setpoint = endpoints.polled(self, topics.SETPOINT, polled)
+        self._guided_s = 0.0  # stamp of guidance's last setpoint
         endpoints.subscription(self, topics.OCEAN_CURRENT, self._on_current)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._diagnostics = Diagnostics(self, "dynamics", "plant")
@@ -130,7 +133,7 @@ class DynamicsNode(Node):
         world = self.world
         counts = [len(t) for t in self._thrusters]
         self.answers = {n: response_time.ResponseTimer(c) for n, c in zip(world.names, counts, strict=True)}
-        self._asked_s = 0.0
+        self._asked_s = self._guided_s = 0.0
         self._counting, self._counted = False, (time.monotonic(), 0.0)
         self._last = world.measure()
         self._publish(self._last)
@@ -221,13 +224,24 @@ class DynamicsNode(Node):
                 self._unresponsive.discard(name)
 
     def answered(self) -> bool:
-        """Lock step: whether all that are waited for have answered the last odometry."""
+        """Lock step: whether all that are waited for have answered the last odometry, and guidance keeps up."""
         self._read_commands()
+        for message, _ in endpoints.take_all(self._setpoint)[-1:]:
+            self._guided_s = convert.from_stamp(message.header.stamp)
+            self._unresponsive.discard("guidance")
+        if (
+            self._reference
+            and "guidance" not in self._unresponsive
+            and self.world.t_s - self._guided_s > GUIDANCE_LAG_S
+        ):
+            return False
         return all(a.complete for n, a in self.answers.items() if n not in self._unresponsive)
 
     def give_up_waiting(self) -> None:
         """Lock step: go on without those that have not answered, until they do."""
         self._unresponsive |= {n for n, a in self.answers.items() if not a.complete}
+        if self.world.t_s - self._guided_s > GUIDANCE_LAG_S:
+            self._unresponsive.add("guidance")
 
     @property
     def due_for_answers(self) -> bool:
