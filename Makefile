@@ -23,15 +23,18 @@ run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, wit
 	if $(BIN)/python -c 'import rclpy' 2>/dev/null; then \
 	  $(BIN)/shoal up two --path circle --for 60 --ready 0 --record $$folder && $(BIN)/shoal bag report $$folder; \
 	else \
-	  echo 'rclpy is not to be had here (its wheels are for x86-64 Linux): the same run in the simulator, without ROS.'; \
+	  echo 'rclpy is not available here (its wheels are for x86-64 Linux): the same run in the simulator, without ROS.'; \
 	  $(BIN)/shoal simulate --path circle --out $$folder; \
 	fi
 
 test: setup  ## all tests; those without ROS on all cores, then the real processes one after the other
 	@tools/setup.sh sdf
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m 'not ros' $(ARGS)
-	@# Real processes on a shared machine: one that was starved gets another chance, a broken one fails thrice.
-	@$(BIN)/python -m pytest -q -m ros --reruns 2 $(ARGS)
+	@# Both halves always run. Real processes on a shared machine: one that was starved gets another chance, a broken
+	@# one fails thrice.
+	@failed=0; \
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 10 -m 'not ros' $(ARGS) || failed=1; \
+	$(BIN)/python -m pytest -q --durations 10 -m ros --reruns 2 $(ARGS) || failed=1; \
+	exit $$failed
 
 bench: setup  ## all benchmarks
 	@$(BIN)/python -m shoal.cli bench all
@@ -44,10 +47,11 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1
 	@$(BIN)/shoal gui --screenshots docs/images | tail -1
 
-lint: setup  ## ruff and mypy
+lint: setup  ## ruff, mypy and the order of the rooms
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
 
 format: setup  ## put the code into ruff's form
 	@$(BIN)/ruff check --fix .
