@@ -39,7 +39,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "record": ("", "Folder for the recording; empty for none.", None),
     "gui": ("false", "Open the operator station.", YES_NO),
     "run_dir": ("", "Where rendered models and bridge files go; empty for a new temporary folder.", None),
-    "network": ("false", "Let other machines hear this fleet.", YES_NO),
+    "network": ("false", "Be reachable from other machines.", YES_NO),
 }
 
 

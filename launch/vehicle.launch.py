@@ -1,6 +1,6 @@
 """One vehicle's controller on its own computer: ros2 launch shoal_bringup vehicle.launch.py vehicle:=bluerov2
 
-Guidance and the operator run elsewhere; so this one talks on the network unless told otherwise.
+Guidance and the operator run elsewhere; so this one uses the network by default.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Show:
                       guidance=False, display=False, **options)}  # fmt: skip
         self.nodes["/dynamics"] = self.nodes["/dynamics"].changed(paused=True)
         self.truth = {name: harness.listen(topics.TRUTH, raw=True, vehicle=name) for name in (A, B)}
-        self.told = harness.listen(topics.DIAGNOSTICS)
+        self.diagnostics = harness.listen(topics.DIAGNOSTICS)
         self._reference = harness.publisher(topics.REFERENCE)
         self._formation = harness.publisher(topics.FORMATION)
         self._said_s = -1.0
@@ -74,16 +74,16 @@ class Show:
         self.h.spin(lambda: self.h.t_s >= t_s, f"{t_s} s", wall_s=120.0)
 
     def says(self, who: str, words: str, since: int = 0) -> bool:
-        return any(words in status.message for status in statuses(self.told[since:], who))
+        return any(words in status.message for status in statuses(self.diagnostics[since:], who))
 
     def now_says(self, who: str, words: str) -> bool:
-        found = statuses(self.told, who)
+        found = statuses(self.diagnostics, who)
         return bool(found) and words in found[-1].message
 
     def states(self) -> tuple[Array, Array]:
         """Times (T,) and states (T,2,13) at which both are known."""
-        heard = [[convert.odometry_from_bytes(data) for data in self.truth[name]] for name in (A, B)]
-        by_time = [{o.stamp_s: o.state for o in each} for each in heard]
+        received = [[convert.odometry_from_bytes(data) for data in self.truth[name]] for name in (A, B)]
+        by_time = [{o.stamp_s: o.state for o in each} for each in received]
         times = sorted(set(by_time[0]) & set(by_time[1]))
         rows = [[table[t] for table in by_time] for t in times]
         return np.array(times), np.array(rows)
@@ -122,19 +122,19 @@ def test_thirty_seconds_of_the_circle_as_in_the_simulator() -> None:
 def test_seventy_percent_loss_through_the_relay() -> None:
     with Harness() as harness:
         sent = harness.listen(topics.PLAN, raw=True, vehicle=B)
-        heard = harness.listen(topics.HEARD, raw=True, vehicle=A, other=B)
+        received = harness.listen(topics.HEARD, raw=True, vehicle=A, other=B)
         show = Show(harness, seed=5, rate=0.0, condition="loss_70")
         show.run_to(15.0)
         assert_safe(show.states()[1])
-        share = len(heard) / len(sent)
-        assert 0.2 < share < 0.4, f"{len(heard)} of {len(sent)}"
+        share = len(received) / len(sent)
+        assert 0.2 < share < 0.4, f"{len(received)} of {len(sent)}"
         assert show.now_says(f"{A} controller", "following")
         # And at run time: all of them.
         assert not harness.set_parameters("/relay", {"loss": 1.5}).successful
         assert harness.set_parameters("/relay", {"loss": 0.0}).successful
-        before = len(sent), len(heard)
+        before = len(sent), len(received)
         show.run_to(harness.t_s + 3.0)
-        assert (len(heard) - before[1]) / (len(sent) - before[0]) > 0.9
+        assert (len(received) - before[1]) / (len(sent) - before[0]) > 0.9
 
 
 @pytest.fixture(scope="module")
@@ -146,14 +146,14 @@ def show() -> Iterator[Show]:
 def test_killed_controller_is_missed_avoided_and_rejoins(show: Show) -> None:
     h = show.h
     show.run_to(6.0)
-    since, killed_s = len(show.told), h.t_s
+    since, killed_s = len(show.diagnostics), h.t_s
     h.children[f"/{B}/mpc"].signal(signal.SIGKILL)
     h.spin(lambda: show.says("dynamics", f"zero thrust for {B}", since), "the plant's word")
-    array = next(a for a in show.told[since:] if "zero thrust" in a.status[0].message)
+    array = next(a for a in show.diagnostics[since:] if "zero thrust" in a.status[0].message)
     assert convert.from_stamp(array.header.stamp) - killed_s < 1.0  # 0.5 s after the last command
     h.spin(lambda: show.says(f"{A} controller", f"lost contact with {B}", since), "the neighbour's word")
     show.run_to(h.t_s + 3.0)
-    since = len(show.told)
+    since = len(show.diagnostics)
     h.start(show.nodes[f"/{B}/mpc"])
     h.spin(lambda: show.says(f"{B} controller", "following", since), "the new one")
     h.spin(lambda: show.now_says(f"{A} controller", "following"), "the neighbour to see it")
@@ -187,7 +187,7 @@ def test_stop_stops_everybody_and_releases(show: Show) -> None:
     stop.publish(Bool(data=True))
     h.spin(lambda: show.now_says("dynamics", "stopped"), "the plant")
     h.spin(lambda: all(show.now_says(f"{n} controller", "stopped by the operator") for n in (A, B)), "both controllers")
-    assert all(heard[-1].data == 0.0 for heard in thrust.values())
+    assert all(received[-1].data == 0.0 for received in thrust.values())
     counter = StopState.from_json(known[-1].data).counter
     release = h.publisher(topics.RELEASE)
     h.spin(lambda: release.get_subscription_count() >= 3, "all holders")
@@ -200,9 +200,9 @@ def test_reset_begins_anew_for_everybody(show: Show) -> None:
     h = show.h
     assert h.call(Trigger, "/dynamics/reset", Trigger.Request()).success
     h.spin(lambda: h.t_s < 3.0, "the clock to go back")
-    for heard in show.truth.values():
-        heard.clear()
-    since = len(show.told)
+    for received in show.truth.values():
+        received.clear()
+    since = len(show.diagnostics)
     show.run_to(4.0)
     for who in (A, B):
         assert show.says(f"{who} controller", "following", since), h.output()

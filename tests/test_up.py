@@ -119,14 +119,14 @@ def test_kill_9_leaves_no_orphans(up: Callable[..., Up]) -> None:
 
 
 def test_bad_input_is_told_before_anything_starts() -> None:
-    for words, told in (
+    for words, expected in (
         (["nosuch"], "fleets: 'nosuch' is unknown"),
         (["two", "--path", "nosuch"], "path: 'nosuch' is unknown"),
         (["two", "--condition", "nosuch"], "conditions: 'nosuch' is unknown"),
         (["two", "--plant", "concrete"], "expected builtin or none"),
     ):
         done = CliRunner().invoke(app, ["up", *words])
-        assert done.exit_code == 2 and told in done.output, done.output
+        assert done.exit_code == 2 and expected in done.output, done.output
 
 
 # -- the list of nodes ------------------------------------------------------------------------------------------------
@@ -219,11 +219,11 @@ def watch(supervisor: Supervisor, until: Callable[[], object]) -> bool:
 
 
 def test_gives_up_on_bad_input_and_says_so() -> None:
-    said: list[str] = []
-    supervisor = Supervisor({}, lambda *_: None, said.append)
+    messages: list[str] = []
+    supervisor = Supervisor({}, lambda *_: None, messages.append)
     supervisor.start([python("raise SystemExit(2)")])
     assert not watch(supervisor, lambda: False)
-    assert supervisor.failed and "will not start" in said[0]
+    assert supervisor.failed and "will not start" in messages[0]
 
 
 def test_ends_when_a_node_ends_on_purpose() -> None:
@@ -237,7 +237,7 @@ def test_ends_when_a_node_ends_on_purpose() -> None:
 
 def test_stops_controllers_first_and_kills_who_will_not_hear() -> None:
     ended: list[str] = []
-    said: list[str] = []
+    messages: list[str] = []
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
     polite = (
         "import signal, sys, time\nsignal.signal(15, lambda *_: sys.exit(print('bye')))\n"
@@ -250,12 +250,12 @@ def test_stops_controllers_first_and_kills_who_will_not_hear() -> None:
         if text == "bye":
             ended.append(spec.executable)
 
-    supervisor = Supervisor({}, line, said.append)
+    supervisor = Supervisor({}, line, messages.append)
     supervisor.start([python(deaf, "d", "dynamics"), python(polite, "r", "recorder"), python(polite, "m", "mpc")])
     assert watch(supervisor, lambda: lines.count("up") == 3)
     supervisor.stop(wall_s=2.0)
     assert ended == ["mpc", "recorder"]
-    assert "did not end" in said[0]
+    assert "did not end" in messages[0]
     assert not any(child.running for child in supervisor.children.values())
     assert STOP_ORDER[0] == "mpc" and STOP_ORDER[-1] == "recorder"
 

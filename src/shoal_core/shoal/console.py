@@ -36,7 +36,7 @@ def _tell(word: str, style: str, message: str) -> None:
 def show_warnings_as_sentences() -> None:
     """Shoal's own warnings come once each, without file and line of the Python code; others stay as they are."""
     usual = warnings.showwarning
-    told: set[str] = set()
+    shown: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -48,8 +48,8 @@ def show_warnings_as_sentences() -> None:
     ) -> None:
         if not issubclass(category, ShoalWarning):
             usual(message, category, filename, lineno, file, line)
-        elif str(message) not in told:
-            told.add(str(message))
+        elif str(message) not in shown:
+            shown.add(str(message))
             print_warning(str(message))
 
     warnings.simplefilter("always", ShoalWarning)

@@ -49,10 +49,10 @@ class DynamicsNode(Node):
         self._declare()
         self.world = self._make_world()
         delayed = self.world.command_delay_s > 0
-        self.beat: TickSchedule = choose_schedule(
+        self.schedule: TickSchedule = choose_schedule(
             1.0 / self._odometry_hz, self.world.plant.substep_s, self.rate, whole=delayed
         )
-        self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.beat.tick_s)) if self.rate > 0 else 1
+        self._clock_ticks = max(1, round(self.rate / self._clock_hz / self.schedule.tick_s)) if self.rate > 0 else 1
         self._tick = 0
         self.done = False
         self.waiting = True  # the clock stands until everybody is there
@@ -129,7 +129,7 @@ class DynamicsNode(Node):
         self._diagnostics = Diagnostics(self, "dynamics", "plant")
 
     def _fresh_run(self) -> None:
-        """Nothing heard, nothing measured."""
+        """Nothing received, nothing measured."""
         world = self.world
         counts = [len(t) for t in self._thrusters]
         self.answers = {n: response_time.ResponseTimer(c) for n, c in zip(world.names, counts, strict=True)}
@@ -138,7 +138,7 @@ class DynamicsNode(Node):
         self._last = world.measure()
         self._publish(self._last)
 
-    # -- the beat -----------------------------------------------------------------------------------------------
+    # -- ticks --------------------------------------------------------------------------------------------------
 
     @property
     def paused(self) -> bool:
@@ -174,9 +174,9 @@ class DynamicsNode(Node):
     def advance(self) -> None:
         """One tick."""
         self._read_commands()
-        self.world.step(self.beat.tick_s, stopped=self._stop.stopped)
+        self.world.step(self.schedule.tick_s, stopped=self._stop.stopped)
         self._tick += 1
-        asking = self._tick * self.beat.tick % self.beat.period == 0
+        asking = self._tick * self.schedule.tick % self.schedule.period == 0
         if asking or self._tick % self._clock_ticks == 0:
             self._clock_out.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
         if asking:
@@ -246,7 +246,7 @@ class DynamicsNode(Node):
     @property
     def due_for_answers(self) -> bool:
         """Lock step: whether odometry has just gone out."""
-        return self.lockstep and self._tick * self.beat.tick % self.beat.period == 0
+        return self.lockstep and self._tick * self.schedule.tick % self.schedule.period == 0
 
     # -- reports ------------------------------------------------------------------------------------------------
 
@@ -275,7 +275,7 @@ class DynamicsNode(Node):
     def close(self) -> None:
         """Figures for the benchmark."""
         if self._figures:
-            wall_period_s = self.beat.period_s / (self.rate or 1.0)
+            wall_period_s = self.schedule.period_s / (self.rate or 1.0)
             since_wall, since_s = self._counted
             factor = (self.world.t_s - since_s) / max(time.monotonic() - since_wall, 1e-6)
             response_time.write(Path(self._figures), wall_period_s, self.answers, factor)
@@ -331,7 +331,7 @@ def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], 
             return
         if node.due_for_answers:
             _wait_for_answers(node, serve, over)
-        due = pacer.next(time.monotonic(), node.beat.tick_s)
+        due = pacer.next(time.monotonic(), node.schedule.tick_s)
         while (left := due - time.monotonic()) > 0 and not over():
             serve(min(left, process.WAKE_S))
         if node.rate <= 0:

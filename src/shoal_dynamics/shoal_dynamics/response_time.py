@@ -43,12 +43,12 @@ class ResponseTimer:
 
     @property
     def complete(self) -> bool:
-        """Whether all thrusters have heard since the last odometry."""
+        """Whether all thrusters were commanded since the last odometry."""
         return self.ever and min(self._newest_ns.values()) >= self.asked_ns
 
     @property
     def ever(self) -> bool:
-        """Whether all thrusters have heard at all."""
+        """Whether all thrusters were ever commanded."""
         return len(self._newest_ns) == self.thrusters
 
     def forget(self) -> None:

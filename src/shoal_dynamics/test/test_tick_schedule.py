@@ -11,10 +11,10 @@ from shoal_dynamics.tick_schedule import MOST_TICKS_HZ, SLACK_S, Pacer, choose_s
 @pytest.mark.parametrize("period_s", [0.01, 0.05, 0.1, 0.2, 1.0])
 @pytest.mark.parametrize("rate", [0.1, 1.0, 2.0, 4.0, 10.0, 100.0])
 def test_ticks_divide_the_period_and_are_not_too_many(period_s: float, rate: float) -> None:
-    beat = choose_schedule(period_s, 0.01, rate)
-    assert beat.period % beat.tick == 0
-    assert beat.period_s == pytest.approx(period_s)
-    assert rate / beat.tick_s <= MOST_TICKS_HZ + 1e-6 or beat.tick == beat.period
+    schedule = choose_schedule(period_s, 0.01, rate)
+    assert schedule.period % schedule.tick == 0
+    assert schedule.period_s == pytest.approx(period_s)
+    assert rate / schedule.tick_s <= MOST_TICKS_HZ + 1e-6 or schedule.tick == schedule.period
 
 
 def test_real_time_ticks_with_the_plants_own_step() -> None:

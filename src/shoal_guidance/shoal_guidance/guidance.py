@@ -72,7 +72,7 @@ class GuidanceNode(Node):
         if self._restarted:
             self._leave_task()
         self._last_s = self._last_idle_s = -np.inf
-        self._first_heard_s: float | None = None
+        self._first_received_s: float | None = None
         self._status_s = -np.inf
         self._sent: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
@@ -103,13 +103,13 @@ class GuidanceNode(Node):
         self.create_service(Trigger, "~/hold", partial(self._serve, self._hold))
         self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
 
-    # -- the beat -----------------------------------------------------------------------------------------------
+    # -- ticks --------------------------------------------------------------------------------------------------
 
     def _tick(self, idle: bool = False) -> None:
         t_s = self._now()
         if t_s < self._last_s - CLOCK_BACK_S:
             self.get_logger().warning("the clock went back: starting over, in hold")
-            self._director, self._first_heard_s, self._status_s = None, None, -np.inf
+            self._director, self._first_received_s, self._status_s = None, None, -np.inf
             self._restarted = True  # a plant that was started again must not start a test by itself
             self._leave_task()
             self._listen()
@@ -166,9 +166,9 @@ class GuidanceNode(Node):
         """Where the fleet is, all of it; a vehicle that stays silent counts where the fleet file has it."""
         if not self._received:
             return False
-        self._first_heard_s = t_s if self._first_heard_s is None else self._first_heard_s
+        self._first_received_s = t_s if self._first_received_s is None else self._first_received_s
         missing = [name for name in self.fleet.names if name not in self._received]
-        if missing and t_s - self._first_heard_s < self._settings.patience_s:
+        if missing and t_s - self._first_received_s < self._settings.patience_s:
             return False
         if missing:
             self.get_logger().warning(f"no odometry from {', '.join(missing)}: going on without")
@@ -197,9 +197,9 @@ class GuidanceNode(Node):
         return self._settings.rule().missing(fresh, places, placement.sight)
 
     def _fresh_state(self, name: str, t_s: float) -> Array | None:
-        heard = self._received.get(name)
-        late = heard is None or abs(t_s - heard.stamp_s) > self._settings.odometry_timeout_s
-        return None if late or heard is None else heard.state
+        newest = self._received.get(name)
+        late = newest is None or abs(t_s - newest.stamp_s) > self._settings.odometry_timeout_s
+        return None if late or newest is None else newest.state
 
     def _positions(self) -> dict[str, Array]:
         starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}

@@ -54,8 +54,8 @@ class Sea:
 
     def begin(self) -> None:
         """Back to the start: guidance must notice the clock and start over, in hold."""
-        for heard in (self.setpoints, self.references, self.modes, self.status):
-            heard.clear()
+        for received in (self.setpoints, self.references, self.modes, self.status):
+            received.clear()
         self.bench.until(lambda: 0 <= self.stamp_s() <= self.t_s, "the first setpoint", self._next)
 
     def _next(self) -> None:
@@ -162,7 +162,7 @@ def test_a_stick_moves_the_setpoint_and_letting_go_stops_it(sea: Sea) -> None:
 
 def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
     """Two processes in a row: joystick messages move the setpoint, releasing the dead man stops it."""
-    teleop, said = sea.bench.run("shoal_teleop", "teleop", timeout_s=2.0), sea.bench.listen(topics.CMD_VEL)
+    teleop, commands = sea.bench.run("shoal_teleop", "teleop", timeout_s=2.0), sea.bench.listen(topics.CMD_VEL)
     joy = sea.bench.talk(topics.JOY)
 
     def pad(held: int) -> None:
@@ -172,7 +172,7 @@ def test_from_the_pad_to_the_setpoint(sea: Sea) -> None:
     sea.bench.until(lambda: sea.setpoint()[0] > 0.3, "a setpoint that moves north", lambda: pad(1))
     assert sea.mode() == "manual"
     pad(0)
-    sea.bench.until(lambda: said and said[-1].twist.linear.y == 0.0, "zero velocity")
+    sea.bench.until(lambda: commands and commands[-1].twist.linear.y == 0.0, "zero velocity")
     sea.go_on(6.0)
     rested = sea.setpoint()
     for _ in range(10):
@@ -207,7 +207,7 @@ def test_exactly_one_owner(sea: Sea) -> None:
     sea.stick(north=0.4)
     sea.go_on(1.0)
     assert sea.mode() == "waypoints" and np.allclose(sea.setpoint(), [0, 0, 5])
-    sea.set_mode.publish(String(data="autopilot"))  # unknown: said in the log, nothing else
+    sea.set_mode.publish(String(data="autopilot"))  # unknown: a line in the log, nothing else
     sea.go_on(0.5)
     assert sea.mode() == "waypoints"
     assert sea.bench.trigger("/guidance/hold").success
@@ -222,7 +222,7 @@ def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     sea.go_on(7.0)
     status = sea.test_status()
     assert (status["state"], status["test"], status["countdown_s"]) == ("waiting", "line", None)
-    assert any("sees bluerov3" in said for said in status["waiting_for"])
+    assert any("sees bluerov3" in reason for reason in status["waiting_for"])
     sea.states["bluerov2"][ATTITUDE] = from_yaw(np.radians(90))
     sea.go_on(3.0)
     assert 1.5 < sea.test_status()["countdown_s"] < 2.6

@@ -48,7 +48,7 @@ class Sea:
         self.stop_states = harness.listen(topics.STOP_STATE)
         self.thrust = [harness.listen(topics.THRUST, vehicle=ME, thruster=f"thruster{i}") for i in range(1, 9)]
         self.plans = harness.listen(topics.PLAN, vehicle=ME)
-        self.told = harness.listen(topics.DIAGNOSTICS)
+        self.diagnostics = harness.listen(topics.DIAGNOSTICS)
         self.fov = harness.listen(topics.FOV, vehicle=ME, other=OTHER)
         self.distance = harness.listen(topics.DISTANCE, vehicle=ME, other=OTHER)
         self.t_s = 0.0
@@ -103,14 +103,14 @@ class Sea:
         return self.t_s - begin
 
     def last(self) -> Any:
-        found = statuses(self.told, f"{ME} controller")
+        found = statuses(self.diagnostics, f"{ME} controller")
         return found[-1] if found else None
 
     def says(self, words: str) -> Callable[[], bool]:
         return lambda: (status := self.last()) is not None and words in status.message
 
     def latest_thrust(self) -> list[float]:
-        return [heard[-1].data if heard else float("nan") for heard in self.thrust]
+        return [received[-1].data if received else float("nan") for received in self.thrust]
 
     def is_zero(self) -> bool:
         return all(force == 0.0 for force in self.latest_thrust())

@@ -1,4 +1,4 @@
-"""A ROS domain of one's own, so that two runs on one machine do not hear each other."""
+"""A ROS domain of one's own, so that two runs on one machine do not reach each other."""
 
 from __future__ import annotations
 

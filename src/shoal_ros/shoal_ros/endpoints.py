@@ -20,7 +20,7 @@ class Polled(CallbackGroup):
     """A group that no executor serves: its subscriptions are emptied with `take_all`, when it suits.
 
     An executor pays for every subscription each time it waits. A plant with eight thrusters a vehicle that moves on its
-    own beat anyway is far cheaper off asking.
+    own schedule anyway is far cheaper off polling.
     """
 
     def can_execute(self, entity: Any) -> bool:
@@ -43,7 +43,7 @@ def publisher(node: Node, topic: Topic, **names: str) -> Publisher:
     """`publisher(self, topics.ODOMETRY, vehicle="bluerov2")`.
 
     Without rclpy's watch for unfit QoS, which an executor pays for at each wait and publisher: forty of them took it
-    3 ms a wait. Subscriptions that an executor serves keep theirs, so that an unfit pair is still told at one end.
+    3 ms a wait. Subscriptions that an executor serves keep theirs, so that an unfit pair is still reported at one end.
     """
     quiet = PublisherEventCallbacks(use_default_callbacks=False)
     kind = message_class(topic.type)

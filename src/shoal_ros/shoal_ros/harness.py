@@ -80,9 +80,9 @@ class Harness:
 
     def listen(self, topic: Topic, raw: bool = False, **names: str) -> list[Any]:
         """A list that fills with the topic's messages; raw: with their bytes."""
-        heard: list[Any] = []
-        endpoints.subscription(self.node, topic, heard.append, None, raw, **names)
-        return heard
+        received: list[Any] = []
+        endpoints.subscription(self.node, topic, received.append, None, raw, **names)
+        return received
 
     def publisher(self, topic: Topic, **names: str) -> Any:
         """To say something."""
@@ -132,6 +132,6 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def statuses(heard: Iterable[Any], name: str) -> list[Any]:
+def statuses(received: Iterable[Any], name: str) -> list[Any]:
     """The lines of one reporter among DiagnosticArrays."""
-    return [status for array in heard for status in array.status if status.name == f"shoal: {name}"]
+    return [status for array in received for status in array.status if status.name == f"shoal: {name}"]

@@ -141,7 +141,7 @@ class SettingsParameters(Generic[M]):
 def declare(
     node: Node, name: str, default: Any, description: str, read_only: bool = True, low: Any = None, high: Any = None
 ) -> Any:
-    """One parameter that belongs to no model; its value. Read-only unless said otherwise."""
+    """One parameter that belongs to no model; its value. Read-only by default."""
     field = FieldInfo(annotation=type(default), description=description)
     field.metadata = [Ge(low)] * (low is not None) + [Le(high)] * (high is not None)
     leaf = Leaf(name, field, default)

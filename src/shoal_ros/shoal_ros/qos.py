@@ -1,4 +1,4 @@
-"""QoS profiles by name. Reliable for what must arrive, best effort for what is soon said again."""
+"""QoS profiles by name. Reliable for what must arrive, best effort for what is soon repeated."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ PAUSE_S = 1.0  # wall, before a crashed node is started again
 GIVE_UP = 5  # crashes of one node in a row, each soon after its start
 SOON_S = 10.0
 
-# Controllers first, while there is still a plant to hear their zero; the recorder last, to hear everything.
+# Controllers first, while there is still a plant to receive their zero; the recorder last, to record everything.
 STOP_ORDER = ("mpc", "teleop", "joystick", "keyboard", "guidance", "relay", "display", "dynamics", "recorder")
 
 

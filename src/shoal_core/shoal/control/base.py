@@ -39,7 +39,7 @@ class Neighbours:
     """Those known about at some instants; one array for all, so that ten cost hardly more than one."""
 
     names: tuple[str, ...]
-    ages_s: Array  # (V,) of what was last heard
+    ages_s: Array  # (V,) of what was last received
     positions_m: Array  # (V,M,3) NED
     margins_m: Array  # (V,) extra distance to keep for what is old or uncertain
 
@@ -72,7 +72,7 @@ class ControlOutput:
 
     @staticmethod
     def of_thrust(thrust_N: Array, estimate: Estimate) -> ControlOutput:
-        """Of a controller that predicts nothing: the others are told its present position and velocity."""
+        """Of a controller that predicts nothing: the others receive its present position and velocity."""
         return ControlOutput(thrust_N, np.array([estimate.start_s]), estimate.state[None, :])
 
 

@@ -126,7 +126,7 @@ class Agent:
         return self._answer(t_s, start_s, output, state, issue, forecast, compute_s)
 
     def rest(self, t_s: float, odometry: Odometry | None, reason: Issue) -> Command:
-        """Zero thrust by order: the estimate goes on, nothing is optimised, and the others hear where we are."""
+        """Zero thrust by order: the estimate goes on, nothing is optimised, and the others learn where we are."""
         issue = self._sense(t_s, odometry)
         self._output = None
         self.controller.reset()

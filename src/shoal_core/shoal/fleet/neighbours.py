@@ -1,4 +1,4 @@
-"""From what was last heard of the others to where they will be, and how far to keep off."""
+"""From what was last received of the others to where they will be, and how far to keep off."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class Formation(FileModel):
         try:
             return Formation.model_validate(kept)
         except ValidationError as error:
-            said = "; ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
-            raise ShoalError(f"formation: {said}") from None
+            reasons = "; ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
+            raise ShoalError(f"formation: {reasons}") from None
 
     def assign(
         self, names: Sequence[str], positions_m: Array, center_m: Array, yaw_rad: float = 0.0, t_s: float = 0.0

@@ -29,19 +29,19 @@ class ReadyRule:
 
     def missing(self, states: Mapping[str, Array | None], places_m: Mapping[str, Array], sight: NamePairs) -> list[str]:
         """What still stands in the way, a sentence each; `states` (13,) are fresh, or None."""
-        said = [f"{name}: no odometry" for name, state in states.items() if state is None]
+        missing = [f"{name}: no odometry" for name, state in states.items() if state is None]
         for name, state in states.items():
             if state is not None and name in places_m:
                 away_m = float(np.linalg.norm(state[POSITION] - places_m[name]))
                 if not away_m < self.distance_m:
-                    said.append(f"{name}: {away_m:.1f} m from its place")
+                    missing.append(f"{name}: {away_m:.1f} m from its place")
         for seer, seen in sight:
             own, other = states.get(seer), states.get(seen)
             if own is not None and other is not None:
                 angle_deg = _angle_deg(own, other)
                 if not angle_deg < self.angle_deg + standing_angle_deg(seer, seen, places_m, sight):
-                    said.append(f"{seer}: sees {seen} at {angle_deg:.0f}°")
-        return said
+                    missing.append(f"{seer}: sees {seen} at {angle_deg:.0f}°")
+        return missing
 
 
 def standing_angle_deg(seer: str, seen: str, places_m: Mapping[str, Array], sight: NamePairs) -> float:

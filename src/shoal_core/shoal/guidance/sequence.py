@@ -67,7 +67,7 @@ def make_trials(names: str, duration_s: float = 0.0) -> tuple[Trial, ...]:
 
 
 class TestSequence:
-    """Owns the setpoint while tests are on. Paths run on the time that `advance` is told, never on a clock."""
+    """Owns the setpoint while tests are on. Paths run on the time given to `advance`, never on a clock."""
 
     __test__ = False  # pytest: not a test case
 

@@ -112,7 +112,7 @@ class ReferenceLink(FileModel):
 
 
 class Sensors(FileModel):
-    """Odometry errors. White Gaussian per axis unless said otherwise."""
+    """Odometry errors. White Gaussian per axis unless stated otherwise."""
 
     position_std_m: float = Field(default=0.02, ge=0)
     position_uniform_m: float = Field(default=0.0, ge=0)  # plus U(-a, a) on each axis, every sample

@@ -143,7 +143,7 @@ class RunLog:
                 reference[mine], velocity[mine] = at.positions_m, at.velocities_mps
                 for i, name in enumerate(names):
                     setpoints[mine, i] = own[name].at(times[mine]).positions_m
-        if not self._references:  # nobody was told anything: everybody belongs where it began
+        if not self._references:  # no orders at all: everybody belongs where it began
             reference[:] = self._states[0, :, POSITION].mean(axis=0)
             setpoints[:] = self._states[0, :, POSITION]
         return reference, velocity, setpoints

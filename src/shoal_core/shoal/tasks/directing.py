@@ -62,7 +62,7 @@ class ScriptedDirector:
         if self._director is None:
             positions = {n: o.state[POSITION] for n, o in odometry.items() if o is not None}
             if len(positions) < len(odometry):
-                return Orders()  # not everybody has been heard
+                return Orders()  # odometry of somebody is still missing
             placement = self._begin(t_s, positions)
         director = self._director
         assert director is not None

@@ -124,7 +124,7 @@ class Formulation:
         """Residuals and their weights."""
         delta = x[POSITION] - s["position"]
         flat = ca.sumsqr(delta[0:2])
-        ring_root = ca.sqrt(flat + EPSILON_M2) - g["ring_radius"]  # the form the thesis wanted
+        ring_root = ca.sqrt(flat + EPSILON_M2) - g["ring_radius"]  # the form that Fosso 2023 wanted
         ring_quartic = flat - g["ring_radius"] ** 2  # the form it ran
         q_error = error_quaternion(s["quaternion"], x[ATTITUDE])
         velocity = x[VELOCITY] - rotation(x[ATTITUDE]).T @ s["velocity"]

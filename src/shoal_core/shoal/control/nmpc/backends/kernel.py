@@ -74,7 +74,7 @@ class Kernel:
     def __init__(self, problem: Problem) -> None:
         library = load_kernel(problem.formulation)
         if library is None:
-            raise RuntimeError("no C compiler: the compiled back end is not to be had")
+            raise RuntimeError("no C compiler: the compiled back end is not available")
         count = len(problem.steps_s)
         p = self._problem = problem
         self.sizes = (library.stage_bytes * (count + 1) // 8 + 8, library.iw_size, library.w_size)
