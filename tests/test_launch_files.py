@@ -47,14 +47,29 @@ CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("arguments", "options"), CASES)
 def test_same_nodes_as_shoal_up(
-    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, str], options: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: dict[str, str], options: dict[str, Any]
 ) -> None:
     load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
     module = load(ROOT / "launch/fleet.launch.py")
-    actions = module.start(SimpleNamespace(launch_configurations=configured(module, **arguments)))
-    assert started(actions) == wanted(fleet_nodes(arguments.get("fleet", "two"), **options))
+    given = configured(module, state_dir=str(tmp_path), **arguments)
+    actions = module.start(SimpleNamespace(launch_configurations=given))
+    assert started(actions) == wanted(fleet_nodes(arguments.get("fleet", "two"), state_dir=str(tmp_path), **options))
     reach = next(a.arguments for a in actions if type(a).__name__ == "SetEnvironmentVariable")
     assert reach == ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
+
+def test_a_simulated_run_remembers_stop_in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
+    module = load(ROOT / "launch/fleet.launch.py")
+    folders = []
+    for _ in range(2):
+        actions = module.start(SimpleNamespace(launch_configurations=configured(module)))
+        used = {node[4][0]["state_dir"] for node in started(actions)}
+        assert len(used) == 1  # all nodes of a run share it
+        folders += used
+    assert folders[0] != folders[1]
+    real = module.start(SimpleNamespace(launch_configurations=configured(module, plant="none")))
+    assert not any("state_dir" in node[4][0] for node in started(real))  # vehicles remember over reboots
 
 
 def test_one_vehicle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""STOP over real processes: received from anybody, remembered by everybody, over kills of each node and of all of them."""
+"""STOP over real processes: received from anybody, remembered by everybody, over kills of each node and of all."""
 
 from __future__ import annotations
 
