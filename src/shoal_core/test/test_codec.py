@@ -15,8 +15,9 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
-from shoal.recordings import cdr, codec, codec_display, typestore
-from shoal.recordings.diagnostic_values import health_from_values, health_values, level
+from shoal.recordings import cdr, codec, typestore
+from shoal.recordings.codec_display import diagnostics_to_bytes, health_status
+from shoal.recordings.diagnostic_values import health_from_values, health_values
 from shoal.recordings.placement_json import formation_from_json, formation_to_json
 
 RNG = np.random.default_rng(5)
@@ -231,14 +232,13 @@ class TestHealth:
         assert health_from_values(health_values(Health(Mode.CONTROLLER))) == Health(Mode.CONTROLLER)
 
     def test_through_a_message(self) -> None:
-        status = codec_display.health_status("bluerov2", self.HEALTH)
-        message = typestore.from_bytes(
-            codec_display.diagnostics_to_bytes(2.5, [status]), "diagnostic_msgs/msg/DiagnosticArray"
-        )
+        status = health_status("bluerov2", self.HEALTH)
+        message = typestore.from_bytes(diagnostics_to_bytes(2.5, [status]), "diagnostic_msgs/msg/DiagnosticArray")
         (read,) = message.status
         assert (read.name, read.hardware_id, read.level) == ("shoal: bluerov2 controller", "bluerov2", 2)
         assert read.message == "following the previous plan: stale plan from bluerov3; solver failed"
         assert health_from_values({pair.key: pair.value for pair in read.values}) == self.HEALTH
+        assert dict(status.values)["reason"] == "stale plan from bluerov3: 0.3 s old; solver failed"
         assert json.loads(dict(status.values)["issues"]) == [
             ["stale_plan", 1, "bluerov3", 1.0 / 3.0],
             ["solver_failed", 2, "", None],
@@ -255,7 +255,7 @@ class TestHealth:
         ],
     )
     def test_level(self, health: Health, expected: Severity) -> None:
-        assert level(health) is expected
+        assert health_status("a", health).level is expected
 
     @pytest.mark.parametrize(
         ("values", "mode"),

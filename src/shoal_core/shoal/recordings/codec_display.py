@@ -63,7 +63,7 @@ def health_status(vehicle: str, health: Health, values: Mapping[str, str] | None
     """What a controller says about itself; `values` where not all of a Health's figures are known."""
     found = diagnostic_values.health_values(health) if values is None else values
     name = diagnostic_values.status_name(vehicle)
-    return Status(name, diagnostic_values.level(health), summary(health), vehicle, found)
+    return Status(name, health.severity, summary(health), vehicle, found)
 
 
 def diagnostics_to_bytes(t_s: float, statuses: Sequence[Status]) -> bytes:

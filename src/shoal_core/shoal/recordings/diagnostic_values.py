@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.messages.health import Code, Health, Issue, Mode, Severity
+from shoal.messages.wording import log_line
 from shoal.recordings.older import mode_of
 
 AGE = "age_s "  # followed by the neighbour's name
@@ -23,30 +24,26 @@ def status_name(vehicle: str) -> str:
     return f"shoal: {vehicle} controller"
 
 
-def level(health: Health) -> Severity:
-    """Of the DiagnosticStatus: the worst issue, but a fallback is at least a warning and no thrust an error."""
-    if health.mode is Mode.ZERO_THRUST:
-        return Severity.ERROR
-    return max(health.severity, Severity.OK if health.mode is Mode.CONTROLLER else Severity.WARNING)
-
-
 def mode_values(mode: Mode, issues: tuple[Issue, ...]) -> dict[str, str]:
     """The part that an event is made of."""
     rows = [[i.code.value, int(i.severity), i.subject, _finite(i.value)] for i in issues]
     return {"mode": mode.name.lower(), "issues": json.dumps(rows, separators=(",", ":"))}
 
 
-def health_values(health: Health) -> dict[str, str]:
-    """All of it."""
+def health_values(health: Health, ages_s: Mapping[str, float] | None = None, overruns: int = 0) -> dict[str, str]:
+    """All of it; `ages_s` of the neighbours' plans where they are known better than at the last step."""
+    ages = health.neighbour_age_s if ages_s is None else ages_s
     return {
         **mode_values(health.mode, health.issues),
+        "reason": "; ".join(map(log_line, health.issues)),
         "solve_ms": repr(float(health.solve_ms)),
         "iterations": str(health.iterations),
         "slack": repr(float(health.slack_soft)),
         "slack_hard": repr(float(health.slack_hard)),
         "committed": str(int(health.committed)),
         "overrun": str(int(health.overrun)),
-        **{f"{AGE}{name}": repr(float(age)) for name, age in health.neighbour_age_s.items()},
+        "overruns": str(overruns),
+        **{f"{AGE}{name}": repr(float(age)) for name, age in ages.items()},
     }
 
 
