@@ -12,6 +12,7 @@ from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.limits import Limits
 from shoal.messages.wording import sentence
 from shoal.recordings import resample
+from shoal.recordings.bag_setpoints import setpoints_m
 from shoal.recordings.bag_streams import Stream, Streams
 from shoal.recordings.bag_windows import Window
 from shoal.recordings.recording import About, HealthEvent, Outcome, Recording
@@ -49,7 +50,7 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
         thrust_N={name: _thrust(streams.thrust.get(name, {}), grid) for name in names},
         reference_m=reference,
         reference_velocity_mps=np.gradient(reference, grid, axis=0),
-        setpoints_m=np.repeat(reference[:, None], vehicles, axis=1),  # recordings tell the common point only
+        setpoints_m=setpoints_m(streams, names, grid),
         solve_ms=np.stack([h.solve_ms for h in health], axis=1),
         mode=np.stack([h.mode for h in health], axis=1).astype(np.int8),
         slack_max=np.stack([h.slack for h in health], axis=1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from shoal.errors import ShoalError
 from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal.messages.topics import Topic
-from shoal.recordings.codec import ODOMETRY, TRAJECTORY, odometry_in_core, read_odometry
+from shoal.recordings.codec import ODOMETRY, TRAJECTORY, odometry_in_core, preview_from_bytes, read_odometry
 from shoal.recordings.diagnostic_values import health_from_values
 from shoal.recordings.typestore import kind_of, store
 
@@ -36,6 +37,7 @@ def _pattern(topic: Topic, suffix: str = "") -> re.Pattern[str]:
 
 
 THRUST = _pattern(topics.THRUST)
+OWN_SETPOINT = _pattern(topics.VEHICLE_SETPOINT)
 SIGHT = _pattern(topics.FOV, "(?:_deg)?")  # `fov_deg` in older recordings
 SETPOINT_NAMES = (topics.SETPOINT.name, topics.REFERENCE.name)  # in this order; then any that sounds like one
 SOUNDS_LIKE = re.compile(r"setpoint|reference|/ref$")
@@ -70,7 +72,9 @@ class Streams:
     truth: dict[str, Stream] = field(default_factory=dict)  # (13,)
     thrust: dict[str, dict[str, Stream]] = field(default_factory=dict)  # vehicle, thruster: float
     health: dict[str, Stream] = field(default_factory=dict)  # Health
-    setpoint: Stream = field(default_factory=Stream)  # (3,)
+    setpoint: Stream = field(default_factory=Stream)  # (3,) the fleet's
+    own_setpoints: dict[str, Stream] = field(default_factory=dict)  # (3,) each vehicle's, where a simulation wrote them
+    reference: Stream = field(default_factory=Stream)  # Preview
     current: Stream = field(default_factory=Stream)  # (3,)
     formation: Stream = field(default_factory=Stream)  # dict
     tests: Stream = field(default_factory=Stream)  # dict
@@ -83,8 +87,9 @@ class Streams:
     def all(self) -> list[Stream]:
         """Every one of them."""
         thrust = [stream for vehicle in self.thrust.values() for stream in vehicle.values()]
-        single = [self.setpoint, self.current, self.formation, self.tests]
-        return [*self.odometry.values(), *self.truth.values(), *self.health.values(), *thrust, *single]
+        single = [self.setpoint, self.reference, self.current, self.formation, self.tests]
+        by_vehicle = [self.odometry, self.truth, self.own_setpoints, self.health]
+        return [*(stream for group in by_vehicle for stream in group.values()), *thrust, *single]
 
 
 def read_streams(folder: Path, setpoint: str | None = None) -> Streams:
@@ -102,15 +107,14 @@ def _read(reader: Any, folder: Path, setpoint: str | None) -> Streams:
     found, takers = Streams(), {}
     chosen = _setpoint_topic(reader.connections, folder, setpoint)
     for connection in reader.connections:
-        taker = _taker(connection, found, chosen)
+        taker = _taker(connection, found, chosen, reader.deserialize)
         if taker is not None:
             takers[connection.id] = taker
         elif (match := SIGHT.match(connection.topic)) and connection.msgtype == FLOAT:
             found.sight_topics.add((match["vehicle"], match["other"]))
     wanted = [c for c in reader.connections if c.id in takers]
     for connection, log_ns, raw in reader.messages(connections=wanted) if wanted else ():
-        quick = connection.msgtype == ODOMETRY
-        takers[connection.id](log_ns, bytes(raw) if quick else reader.deserialize(raw, connection.msgtype))
+        takers[connection.id](log_ns, bytes(raw))
     return found
 
 
@@ -128,22 +132,35 @@ def _setpoint_topic(connections: Any, folder: Path, asked: str | None) -> str:
     return found
 
 
-def _taker(connection: Any, found: Streams, setpoint: str) -> Callable[[int, Any], None] | None:
+def _taker(
+    connection: Any, found: Streams, setpoint: str, read: Callable[[bytes, str], Any]
+) -> Callable[[int, bytes], None] | None:
+    """What to do with that topic's bytes; `read` makes a message of them."""
     topic, kind = connection.topic, connection.msgtype
+    if kind == ODOMETRY:
+        return lambda log_ns, data: _take_odometry(found, topic, log_ns, data)
+    if kind == TRAJECTORY and topic == topics.REFERENCE.name:
+        return lambda log_ns, data: _take_reference(found, log_ns, data, also_setpoint=topic == setpoint)
+    take = _message_taker(topic, kind, found, setpoint)
+    return None if take is None else lambda log_ns, data: take(log_ns, read(data, kind))
+
+
+def _message_taker(topic: str, kind: str, found: Streams, setpoint: str) -> Callable[[int, Any], None] | None:
     if topic == setpoint:
         return lambda log_ns, m: found.setpoint.add(log_ns, _stamp_ns(m), _setpoint(m))
-    if kind == ODOMETRY:
-        return lambda log_ns, m: _take_odometry(found, topic, log_ns, m)
+    if kind == POSE and (match := OWN_SETPOINT.match(topic)):
+        own = found.own_setpoints.setdefault(match["vehicle"], Stream())
+        return lambda log_ns, m: own.add(log_ns, _stamp_ns(m), _setpoint(m))
     if kind == FLOAT and (match := THRUST.match(topic)):
-        stream = found.thrust.setdefault(match["vehicle"], {}).setdefault(match["thruster"], Stream())
-        return lambda log_ns, m: stream.add(log_ns, None, float(m.data))
+        thrust = found.thrust.setdefault(match["vehicle"], {}).setdefault(match["thruster"], Stream())
+        return lambda log_ns, m: thrust.add(log_ns, None, float(m.data))
     if kind == DIAGNOSTICS:
         return lambda log_ns, m: _take_health(found, log_ns, m)
     if kind == CURRENT and topic == topics.OCEAN_CURRENT.name:
         return lambda log_ns, m: found.current.add(log_ns, None, enu_to_ned(_vector(m)))
     if kind == STRING and topic in (topics.FORMATION.name, topics.TEST_STATUS.name):
-        stream = found.formation if topic == topics.FORMATION.name else found.tests
-        return lambda log_ns, m: _take_json(stream, log_ns, m)
+        text = found.formation if topic == topics.FORMATION.name else found.tests
+        return lambda log_ns, m: _take_json(text, log_ns, m)
     return None
 
 
@@ -155,6 +172,15 @@ def _take_odometry(found: Streams, topic: str, log_ns: int, data: bytes) -> None
     streams = found.truth if "truth" in topic else found.odometry  # `ground_truth` in older recordings
     stamp_ns = message.sec * 10**9 + message.nanosec
     streams.setdefault(vehicle, Stream()).add(log_ns, stamp_ns, odometry_in_core(message).state)
+
+
+def _take_reference(found: Streams, log_ns: int, data: bytes, also_setpoint: bool) -> None:
+    with suppress(ShoalError):  # the nodes refused it as well
+        preview = preview_from_bytes(data)
+        stamp_ns = round(preview.times_s[0] * 1e9)
+        found.reference.add(log_ns, stamp_ns, preview)
+        if also_setpoint:
+            found.setpoint.add(log_ns, stamp_ns, preview.positions_m[0])
 
 
 def _take_health(found: Streams, log_ns: int, message: Any) -> None:

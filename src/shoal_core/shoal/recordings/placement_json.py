@@ -9,7 +9,7 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -76,8 +76,14 @@ def formation_from_json(text: str) -> Placement:
         raise ShoalError(f"{topic}: {text[:60]!r} is not JSON ({error}); expected a formation") from None
     if not isinstance(data, dict):
         raise ShoalError(f"{topic}: {text[:60]!r} is no JSON object; expected a formation")
+    return formation_from_data(data)
+
+
+def formation_from_data(data: dict[str, Any]) -> Placement:
+    """The same from what JSON made of it."""
     constant = "radius_m" in data and not isinstance(data["radius_m"], list)
-    read = validate(Path(topic), data | ({"radius_m": [[0.0, data["radius_m"]]]} if constant else {}), _Message)
+    scheduled = data | ({"radius_m": [[0.0, data["radius_m"]]]} if constant else {})
+    read = validate(Path(topics.FORMATION.name), scheduled, _Message)
     headings = read.headings_rad
     return Placement(
         offsets={name: flu_to_frd(np.array(offset)) for name, offset in read.offsets.items()},

@@ -67,12 +67,13 @@ def _notes(recording: Recording) -> dict[str, Any]:
 def _vehicle(recording: Recording, v: int) -> Iterator[Item]:
     name = recording.names[v]
     thrust_N = recording.thrust_N[name]
-    odometry, truth = topics.ODOMETRY.of(name), topics.TRUTH.of(name)
+    odometry, truth, setpoint = (t.of(name) for t in (topics.ODOMETRY, topics.TRUTH, topics.VEHICLE_SETPOINT))
     thrusters = [topics.THRUST.of(name, thruster=f"thruster{i + 1}") for i in range(thrust_N.shape[1])]
     for k, t_s in enumerate(recording.times_s.tolist()):
         measured, true = Odometry(t_s, recording.odometry[k, v]), Odometry(t_s, recording.states[k, v])
         yield t_s, odometry, topics.ODOMETRY, codec.odometry_to_bytes(measured, name)
         yield t_s, truth, topics.TRUTH, codec.odometry_to_bytes(true, name)
+        yield t_s, setpoint, topics.VEHICLE_SETPOINT, codec_display.pose_to_bytes(t_s, recording.setpoints_m[k, v])
         for topic, thrust in zip(thrusters, thrust_N[k].tolist(), strict=True):
             yield t_s, topic, topics.THRUST, codec_display.float_to_bytes(thrust)
 
