@@ -13,16 +13,12 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from shoal.errors import ShoalError
-from shoal.recordings import ros_messages as msg
 from shoal.recordings.bag_metadata import METADATA, read_notes
 from shoal.recordings.bag_repair import is_left_behind, is_whole, recover, repair
 from shoal.recordings.bag_writer import BagWriter
+from shoal.recordings.codec_display import float_to_bytes
 
 KIND = "std_msgs/msg/Float64"
-
-
-def data(value: float) -> bytes:
-    return bytes(msg.STORE.serialize_cdr(msg.float64(value), KIND))
 
 
 def write(folder: Path, count: int, close: bool = True, flush_every: int = 50) -> BagWriter:
@@ -30,7 +26,7 @@ def write(folder: Path, count: int, close: bool = True, flush_every: int = 50) -
     for topic in ("/a", "/b"):
         writer.add_topic(topic, KIND)
     for i in range(count):
-        writer.write("/a" if i % 3 else "/b", 10**9 + i * 10**6, 10**9 + i * 10**6, data(i))
+        writer.write("/a" if i % 3 else "/b", 10**9 + i * 10**6, 10**9 + i * 10**6, float_to_bytes(i))
         if i % flush_every == flush_every - 1:
             writer.flush()
     if close:

@@ -16,53 +16,96 @@ from typer.testing import CliRunner
 from shoal.cli import app
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
+from shoal.evaluation.summary import Summary
+from shoal.messages import topics
+from shoal.messages.health import Code, Issue, Mode, Severity
+from shoal.messages.limits import Limits
+from shoal.messages.odometry import Odometry
+from shoal.messages.placement import Placement
+from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION
+from shoal.messages.topics import Topic
 from shoal.recordings import resample
-from shoal.recordings import ros_messages as msg
 from shoal.recordings.bag_reader import read_runs
 from shoal.recordings.bag_repair import repair
-from shoal.recordings.mcap_writer import write_mcap
-from shoal.recordings.recording import Limits, RunRecord
+from shoal.recordings.codec import odometry_to_bytes, preview_to_bytes
+from shoal.recordings.codec_display import float_to_bytes, pose_to_bytes, text_to_bytes
+from shoal.recordings.placement_json import formation_to_json
+from shoal.recordings.recording import HealthEvent, Outcome, Recording
+from shoal.recordings.run_messages import write_bag
+from shoal.recordings.typestore import kind_of, store
 from synthetic_runs import make_record
 
-ABOUT_THE_MACHINE = {"solve_ms", "wall_s", "real_time_factor"}
+ABOUT_THE_MACHINE = {"solve_median_ms", "solve_p99_ms", "solve_max_ms", "wall_s", "real_time_factor"}
 
 
-def run(**changes: Any) -> RunRecord:
+def run(**changes: Any) -> Recording:
     """Two vehicles on the circle, late and noisy, with a stretch of fallback and one that turns away."""
-    record = make_record(duration_s=30.0, shift_s=0.8, noise_m=0.02, meta={"seed": 7})
+    record = make_record(duration_s=30.0, shift_s=0.8, noise_m=0.02, about={"seed": 7})
     mode = record.mode.copy()
-    mode[100:140, 1] = 2
+    mode[100:140, 1] = Mode.STATION_KEEPING
+    failed = Issue(Code.SOLVER_FAILED, Severity.ERROR, value=3.0)
+    events = (
+        *record.events,
+        HealthEvent(10.0, "bluerov3", Mode.STATION_KEEPING, (failed,)),
+        HealthEvent(14.0, "bluerov3", Mode.CONTROLLER, ()),
+    )
+    shares = record.issue_shares | {"solver failed": 40 / 602}
     states = record.states.copy()
     turn = np.radians(np.interp(record.times_s, [12, 16, 20], [0, 50, 0]))
     states[:, 0, 3], states[:, 0, 6] = np.cos(turn / 2), np.sin(turn / 2)
-    return replace(record, mode=mode, states=states, **changes)
+    return replace(record, mode=mode, states=states, events=events, issue_shares=shares, **changes)
 
 
-def assert_same_verdict(bag: Any, run_: Any, tolerance: float) -> None:
-    for name, value in run_.model_dump().items():
-        if name not in ABOUT_THE_MACHINE:
-            got = bag.model_dump()[name]
-            if isinstance(value, float):
-                assert got == pytest.approx(value, rel=tolerance, abs=1e-6), name
-            elif isinstance(value, tuple) and None not in value:
-                assert got == pytest.approx(value, rel=tolerance, abs=1e-3, nan_ok=True), name
-            else:
-                assert got == value, name
+def assert_same_verdict(bag: Summary, run_: Summary, tolerance: float) -> None:
+    assert bag.model_dump(exclude={"metrics", "issues"}) == run_.model_dump(exclude={"metrics", "issues"})
+    assert bag.issues == pytest.approx(run_.issues)
+    assert bag.metrics.keys() | ABOUT_THE_MACHINE == run_.metrics.keys() | ABOUT_THE_MACHINE
+    for name in run_.metrics.keys() - ABOUT_THE_MACHINE:
+        before, after = run_.metrics[name], bag.metrics[name]
+        assert after.value == pytest.approx(before.value, rel=tolerance, abs=1e-3 if "shift" in name else 1e-6), name
+        assert (after.subject, after.failed, after.bound) == (before.subject, before.failed, before.bound), name
 
 
 def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
-    record = run(limits=Limits(fov_hard_deg=45.0))  # so that it fails, with a pair and a time
-    write_mcap(record, tmp_path / "bag")
+    record = run(limits=Limits(sight_hard_deg=45.0), outcome=Outcome("all in place", 2.0))  # so that it fails
+    write_bag(record, tmp_path / "bag")
     (back,) = read_runs(tmp_path / "bag")
-    assert summarise(record).fov_failed and summarise(back).failure == summarise(record).failure
+    assert summarise(record).broke("fov_max_deg") and summarise(back).failure == summarise(record).failure
     assert_same_verdict(summarise(back), summarise(record), 1e-6)
     assert np.allclose(back.times_s, record.times_s, atol=1e-9)
     assert np.allclose(back.states[..., POSITION], record.states[..., POSITION], atol=1e-9)
     assert np.allclose(np.abs(np.sum(back.states[..., ATTITUDE] * record.states[..., ATTITUDE], axis=2)), 1.0)
-    assert np.allclose(back.thrust_N, record.thrust_N)
+    assert {name: thrust.shape[1] for name, thrust in back.thrust_N.items()} == {"bluerov2": 8, "bluerov3": 6}
+    assert all(np.array_equal(back.thrust_N[name], record.thrust_N[name]) for name in record.names)
     assert np.array_equal(back.mode, record.mode)
-    assert back.events[0][1:] == ("bluerov3", "station_keeping: STATION_KEEPING")
+    assert back.events == record.events
+    assert back.issue_shares == pytest.approx(record.issue_shares)
+    assert (back.outcome, back.must_see, back.limits) == (record.outcome, record.must_see, record.limits)
+    assert replace(back.about, wall_s=4.0) == record.about
+    (part,) = read_runs(tmp_path / "bag", from_s=5.0)
+    assert part.outcome is None  # of the whole run, not of a part of it
+
+
+def test_a_recording_in_which_nobody_must_see_anybody(tmp_path: Path) -> None:
+    write_bag(run(must_see=()), tmp_path / "bag")
+    (back,) = read_runs(tmp_path / "bag")
+    assert back.must_see == ()
+
+
+def test_the_older_name_of_truth_is_read(tmp_path: Path) -> None:
+    bag = OtherBag(tmp_path / "bag", StoragePlugin.MCAP)
+    measured, true = np.zeros(13), np.zeros(13)
+    measured[3] = true[3] = 1.0
+    true[0] = 7.0
+    with bag.writer:
+        for t in np.arange(1.0, 9.0, 0.1):
+            bag.odometry(t, t, "a", measured)
+            data = odometry_to_bytes(Odometry(t, true), "a")
+            bag.write(t, replace(topics.TRUTH, name="/{vehicle}/ground_truth"), data, vehicle="a")
+            bag.write(t, topics.SETPOINT, pose_to_bytes(t, np.zeros(3)))
+    (back,) = read_runs(tmp_path / "bag")
+    assert np.allclose(back.states[:, 0, 0], 7.0) and np.allclose(back.odometry[:, 0, 0], 0.0)
 
 
 class OtherBag:
@@ -72,51 +115,46 @@ class OtherBag:
         self.writer = Writer(folder, version=9, storage_plugin=storage)
         self.connections: dict[str, Any] = {}
 
-    def write(self, log_s: float, topic: str, kind: str, message: Any) -> None:
-        if topic not in self.connections:
-            self.connections[topic] = self.writer.add_connection(topic, kind, typestore=msg.STORE)
-        self.writer.write(self.connections[topic], round(log_s * 1e9), msg.STORE.serialize_cdr(message, kind))
+    def write(self, log_s: float, topic: Topic, data: bytes, **blanks: str) -> None:
+        name = topic.of(**blanks)
+        if name not in self.connections:
+            self.connections[name] = self.writer.add_connection(name, kind_of(topic.type), typestore=store())
+        self.writer.write(self.connections[name], round(log_s * 1e9), data)
+
+    def odometry(self, log_s: float, stamp_s: float, vehicle: str, state: Any) -> None:
+        self.write(log_s, topics.ODOMETRY, odometry_to_bytes(Odometry(stamp_s, state), vehicle), vehicle=vehicle)
 
 
-def text(data: object) -> Any:
-    return msg.STORE.types["std_msgs/msg/String"](data=json.dumps(data))
+def text(data: object) -> bytes:
+    return text_to_bytes(json.dumps(data))
 
 
-def write_as_nodes_do(
-    record: RunRecord, folder: Path, storage: StoragePlugin, wall_s: float = 1.7e9, lead_s: float = 0.0
-) -> None:
+def write_as_nodes_do(record: Recording, folder: Path, storage: StoragePlugin, lead_s: float = 0.0) -> None:
     """Odometry every instant but jittered per vehicle; the test begins `lead_s` into the recording."""
     wall_s, bag, half = 1.7e9, OtherBag(folder, storage), 0.5 * (record.times_s[1] - record.times_s[0])
     test = {"test": "circle", "duration_s": record.duration_s, "sequence": ["circle"]}
     with bag.writer:
+        for early in np.arange(0.0, lead_s, 0.1):
+            log = wall_s + early / 4
+            for v, name in enumerate(record.names):
+                bag.odometry(log, 100.0 + early, name, record.states[0, v] + np.array([9.0] + [0.0] * 12))  # far off
+            bag.write(log, topics.SETPOINT, pose_to_bytes(100.0 + early, record.reference_m[0]))
+            waiting = {**test, "state": "waiting", "t_s": 0.0, "stamp_s": 100.0 + early}
+            bag.write(log, topics.TEST_STATUS, text(waiting))
         for k, t in enumerate(record.times_s):
             now, log = t + 100.0 + lead_s, wall_s + (t + lead_s) / 4  # a simulation at four times real time
-            if k == 0 and lead_s:
-                for early in np.arange(0.0, lead_s, 0.1):
-                    for v, name in enumerate(record.names):
-                        state = record.states[0, v] + np.array([9.0] + [0.0] * 12)  # far off before the test
-                        odometry = msg.odometry(100.0 + early, name, state)
-                        bag.write(wall_s + early / 4, f"/{name}/odometry", "nav_msgs/msg/Odometry", odometry)
-                    pose = msg.pose_stamped(100.0 + early, record.reference_m[0])
-                    bag.write(wall_s + early / 4, "/fleet/setpoint", "geometry_msgs/msg/PoseStamped", pose)
-                    status = text({**test, "state": "waiting", "t_s": 0.0, "stamp_s": 100.0 + early})
-                    bag.write(wall_s + early / 4, "/fleet/test_status", "std_msgs/msg/String", status)
             for v, name in enumerate(record.names):
-                late = half * v / len(record.names)
-                state = record.states[k, v]
-                bag.write(log, f"/{name}/odometry", "nav_msgs/msg/Odometry", msg.odometry(now + late, name, state))
-                for i, newton in enumerate(record.thrust_N[k, v]):
-                    topic = f"/model/{name}/joint/thruster{i + 1}_joint/cmd_thrust"
-                    bag.write(log, topic, "std_msgs/msg/Float64", msg.float64(newton))
-            pose = msg.pose_stamped(now, record.reference_m[k])
-            bag.write(log, "/fleet/setpoint", "geometry_msgs/msg/PoseStamped", pose)
-            bag.write(log, "/goal_pose", "geometry_msgs/msg/PoseStamped", msg.pose_stamped(now, np.zeros(3)))
+                bag.odometry(log, now + half * v / len(record.names), name, record.states[k, v])
+                for i, newton in enumerate(record.thrust_N[name][k]):
+                    thruster = f"thruster{i + 1}"
+                    bag.write(log, topics.THRUST, float_to_bytes(newton), vehicle=name, thruster=thruster)
+            bag.write(log, topics.SETPOINT, pose_to_bytes(now, record.reference_m[k]))
+            bag.write(log, topics.GOAL_POSE, pose_to_bytes(now, np.zeros(3)))
             if k == 0:
                 sight = [["bluerov2", "bluerov3"], ["bluerov3", "bluerov2"]]
-                bag.write(log, "/fleet/formation", "std_msgs/msg/String", text({"sight": sight}))
+                bag.write(log, topics.FORMATION, text({"sight": sight}))
             if k % 2 == 0 and lead_s:
-                status = text({**test, "state": "running", "t_s": t, "stamp_s": now})
-                bag.write(log, "/fleet/test_status", "std_msgs/msg/String", status)
+                bag.write(log, topics.TEST_STATUS, text({**test, "state": "running", "t_s": t, "stamp_s": now}))
 
 
 @pytest.mark.parametrize("storage", [StoragePlugin.SQLITE3, StoragePlugin.MCAP])
@@ -126,21 +164,52 @@ def test_recordings_of_others_by_type(tmp_path: Path, storage: StoragePlugin) ->
     (back,) = read_runs(tmp_path / "bag", fleet="two")
     bag, own = summarise(back), summarise(record)
     assert back.names == record.names and back.must_see == ((0, 1), (1, 0))
-    assert bag.fov_max_deg == pytest.approx(own.fov_max_deg, abs=0.5)
-    assert bag.distance_min_m == pytest.approx(own.distance_min_m, abs=0.03)
-    assert bag.rmse_m == pytest.approx(own.rmse_m, rel=0.05)
-    assert bag.time_shift_s[:2] == pytest.approx(own.time_shift_s[:2], abs=0.05)
-    assert bag.thrust_rms_N == pytest.approx(own.thrust_rms_N, rel=1e-3)
+    near = {"fov_max_deg": 0.5, "distance_min_m": 0.03, "time_shift_x_s": 0.05, "time_shift_y_s": 0.05}
+    for name, tolerance in near.items():
+        assert bag.value(name) == pytest.approx(own.value(name), abs=tolerance), name
+    assert bag.value("rmse_m") == pytest.approx(own.value("rmse_m"), rel=0.05)
+    assert bag.value("thrust_rms_N") == pytest.approx(own.value("thrust_rms_N"), rel=1e-3)
+    assert bag.value("setpoint_error_rms_m") is None  # nobody recorded where each vehicle belonged
     assert bag.failed == own.failed
+
+
+def test_own_setpoints_follow_from_reference_and_formation(tmp_path: Path) -> None:
+    """A line turned by the reference's headings, from 5 s on by the formation's own yaw, from 10 s on farther apart."""
+    bag, state = OtherBag(tmp_path / "bag", StoragePlugin.MCAP), np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
+    offsets = {"a": np.array([1.0, 0.0, 0.0]), "b": np.array([-1.0, 0.0, 0.0])}
+    with bag.writer:
+        for t in np.arange(1.0, 20.0, 0.1):
+            times, velocity = t + np.arange(0.0, 4.0, 0.5), np.array([0.2, 0.0, 0.0])
+            path = times[:, None] * velocity
+            headings = np.full(len(times), np.pi / 2) if t < 5.95 else None
+            reference = preview_to_bytes(Preview(times, path, 0 * path + velocity, headings), t)
+            if round(t * 10) % 5 == 0:  # every half second
+                bag.write(t, topics.REFERENCE, reference)
+            for name in offsets:
+                bag.odometry(t, t, name, state)
+            bag.write(t, topics.SETPOINT, pose_to_bytes(t, path[0]))
+            if round(t * 10) in (10, 110):
+                placement = Placement(offsets, 1.0 if t < 10 else 2.0, None, np.pi, ("a", "b"), (("a", "b"),))
+                bag.write(t, topics.FORMATION, text_to_bytes(formation_to_json(placement)))
+    (back,) = read_runs(tmp_path / "bag")
+    arms = back.setpoints_m - back.reference_m[:, None]
+    for t_s, arm in {2.0: [0, 1, 0], 4.5: [0, 1, 0], 6.0: [-1, 0, 0], 9.0: [-1, 0, 0], 12.0: [-2, 0, 0]}.items():
+        k = int(np.argmin(np.abs(back.times_s - t_s)))
+        np.testing.assert_allclose(arms[k, 0], arm, atol=1e-6, err_msg=f"at {t_s} s")
+        np.testing.assert_allclose(arms[k, 1], -np.array(arm), atol=1e-6)
+    assert back.must_see == ((0, 1),)
 
 
 def test_each_test_is_a_run_of_its_own(tmp_path: Path) -> None:
     record = run()
     write_as_nodes_do(record, tmp_path / "bag", StoragePlugin.MCAP, lead_s=6.0)
     (back,) = read_runs(tmp_path / "bag")
-    assert back.meta["path"] == "circle" and back.duration_s == pytest.approx(30.0, abs=0.2)
-    assert back.meta["start_stamp_s"] == pytest.approx(106.0, abs=0.1)
-    assert summarise(back).path_error_max_m == pytest.approx(summarise(record).path_error_max_m, abs=0.02)
+    assert (back.about.task, back.about.path) == ("follow_path", "circle") and back.duration_s == pytest.approx(
+        30.0, abs=0.2
+    )
+    assert back.about.start_stamp_s == pytest.approx(106.0, abs=0.1)
+    path_error_m = [summarise(r).value("path_error_max_m") for r in (back, record)]
+    assert path_error_m[0] == pytest.approx(path_error_m[1], abs=0.02)
     (part,) = read_runs(tmp_path / "bag", from_s=20.0, to_s=30.0)
     assert part.duration_s == pytest.approx(10.0, abs=0.1)
     with pytest.raises(ShoalError, match="no recording there"):
@@ -155,29 +224,30 @@ def test_after_a_reset_only_the_last_try_counts(tmp_path: Path) -> None:
             for t in np.arange(1.0, length_s, 0.1):
                 log = 1000.0 + attempt * 100 + t
                 there = state + np.array([50.0 * (1 - attempt), *[0.0] * 12])
-                bag.write(log, "/a/odometry", "nav_msgs/msg/Odometry", msg.odometry(t, "a", there))
-                bag.write(log, "/fleet/setpoint", "geometry_msgs/msg/PoseStamped", msg.pose_stamped(t, state[:3]))
+                bag.odometry(log, t, "a", there)
+                bag.write(log, topics.SETPOINT, pose_to_bytes(t, state[POSITION]))
     (back,) = read_runs(tmp_path / "bag")
     assert back.duration_s == pytest.approx(28.9, abs=0.2)
-    assert summarise(back).rmse_whole_m == pytest.approx(0.0, abs=1e-9)
+    assert summarise(back).value("rmse_whole_m") == pytest.approx(0.0, abs=1e-9)
 
 
-def test_nonsense_and_gaps_are_told(tmp_path: Path) -> None:
+def test_nonsense_and_gaps_are_events(tmp_path: Path) -> None:
     bag = OtherBag(tmp_path / "bag", StoragePlugin.MCAP)
     state = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
     with bag.writer:
         for t in np.arange(1.0, 40.0, 0.1):
             if not 20 < t < 23:
                 broken = state * np.nan if 10 < t < 10.5 else state
-                bag.write(t, "/a/odometry", "nav_msgs/msg/Odometry", msg.odometry(t, "a", broken))
-            bag.write(t, "/fleet/setpoint", "geometry_msgs/msg/PoseStamped", msg.pose_stamped(t, state[:3]))
+                bag.odometry(t, t, "a", broken)
+            bag.write(t, topics.SETPOINT, pose_to_bytes(t, state[POSITION]))
     (back,) = read_runs(tmp_path / "bag")
-    said = [event[2] for event in back.events]
-    assert any("not numbers" in s for s in said) and any("no odometry for 3." in s for s in said)
-    assert not summarise(back).broken
+    found = {issue.code: (event.t_s, issue.value) for event in back.events for issue in event.issues}
+    assert found[Code.ODOMETRY_NOT_FINITE] == pytest.approx((9.0, 5.0))
+    assert found[Code.ODOMETRY_STALE] == pytest.approx((19.0, 3.0), abs=0.11)
+    assert not summarise(back).broke("not_a_number_share")
 
 
-def test_bags_without_a_run_are_told_in_a_sentence(tmp_path: Path) -> None:
+def test_bags_without_a_run_are_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ShoalError, match="not found"):
         read_runs(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
@@ -185,13 +255,13 @@ def test_bags_without_a_run_are_told_in_a_sentence(tmp_path: Path) -> None:
         read_runs(tmp_path / "empty")
     bag = OtherBag(tmp_path / "bag", StoragePlugin.MCAP)
     with bag.writer:
-        bag.write(1.0, "/a/odometry", "nav_msgs/msg/Odometry", msg.odometry(1.0, "a", np.ones(13)))
+        bag.odometry(1.0, 1.0, "a", np.ones(13))
     with pytest.raises(ShoalError, match="no setpoint"):
         read_runs(tmp_path / "bag")
 
 
 def test_command_line(tmp_path: Path) -> None:
-    write_mcap(run(), tmp_path / "bag")
+    write_bag(run(), tmp_path / "bag")
     done = CliRunner().invoke(app, ["bag", "report", str(tmp_path / "bag")])
     assert done.exit_code == 0, done.output
     assert "largest FOV angle" in done.output and "report.html" in done.output.replace("\n", "")
@@ -204,7 +274,7 @@ def test_command_line(tmp_path: Path) -> None:
 
 
 def test_a_torn_recording_is_reported_as_far_as_it_goes_and_repaired_on_demand(tmp_path: Path) -> None:
-    write_mcap(run(), tmp_path / "bag")
+    write_bag(run(), tmp_path / "bag")
     file = next((tmp_path / "bag").glob("*.mcap"))
     os.truncate(file, int(file.stat().st_size * 0.6))
     torn = file.read_bytes()

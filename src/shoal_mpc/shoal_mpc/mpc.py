@@ -87,7 +87,7 @@ class MpcNode(Node):
         try:
             self.runtime.on_formation(formation_from_json(message.data))
         except ShoalError as error:
-            self.get_logger().error(f"{topics.FORMATION.name}: {error}")
+            self.get_logger().error(str(error))
 
     def _on_stop_change(self, _: StopState) -> None:
         """At once, not with the next odometry."""

@@ -33,6 +33,7 @@ HEARD = Topic("/{vehicle}/heard/{other}/plan", "trajectory_msgs/MultiDOFJointTra
 PLAN_PATH = Topic("/{vehicle}/plan_path", "nav_msgs/Path", "display", "mpc", "display, gui")
 REFERENCE = Topic("/fleet/reference", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "guidance", "mpc, gui")
 SETPOINT = Topic("/fleet/setpoint", "geometry_msgs/PoseStamped", "latest", "guidance", "display, gui, recorder")
+VEHICLE_SETPOINT = Topic("/{vehicle}/setpoint", "geometry_msgs/PoseStamped", "display", "simulate", "recordings")
 FORMATION = Topic("/fleet/formation", "std_msgs/String", "latched", "guidance", "mpc, gui")
 MODE = Topic("/fleet/mode", "std_msgs/String", "latched", "guidance", "gui")
 SET_MODE = Topic("/fleet/set_mode", "std_msgs/String", "reliable", "gui, teleop", "guidance")
@@ -45,7 +46,9 @@ CMD_VEL = Topic("/fleet/cmd_vel", "geometry_msgs/TwistStamped", "latest", "teleo
 JOY = Topic("/joy", "sensor_msgs/Joy", "sensor", "joystick", "teleop")
 STOP = Topic("/fleet/stop", "std_msgs/Bool", "reliable", "anybody", "mpc, dynamics, guidance, thrust_watchdog")
 RELEASE = Topic("/fleet/release", "std_msgs/UInt64", "reliable", "gui", "mpc, dynamics, guidance, thrust_watchdog")
-STOP_STATE = Topic("/fleet/stop_state", "std_msgs/String", "latched", "mpc, dynamics, guidance", "the same, gui, recorder")
+STOP_STATE = Topic(
+    "/fleet/stop_state", "std_msgs/String", "latched", "mpc, dynamics, guidance", "the same, gui, recorder"
+)
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,31 @@ from numpy.typing import NDArray
 from rosbags.highlevel import AnyReader, AnyReaderError
 
 from shoal.errors import ShoalError
-from shoal.frames import enu_to_ned, flu_to_frd, quaternion_enu_to_ned, scalar_first
-from shoal.recordings.ros_messages import STORE
+from shoal.frames import enu_to_ned
+from shoal.messages import topics
+from shoal.messages.topics import Topic
+from shoal.recordings.codec import ODOMETRY, TRAJECTORY, odometry_in_core, preview_from_bytes, read_odometry
+from shoal.recordings.diagnostic_values import health_from_values
+from shoal.recordings.typestore import kind_of, store
 
 Array = NDArray[np.float64]
 
-ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
-TRAJECTORY, DIAGNOSTICS = "trajectory_msgs/msg/MultiDOFJointTrajectory", "diagnostic_msgs/msg/DiagnosticArray"
-FLOAT, STRING, VECTOR = "std_msgs/msg/Float64", "std_msgs/msg/String", "geometry_msgs/msg/Vector3"
+POSE, FLOAT = kind_of(topics.SETPOINT.type), kind_of(topics.THRUST.type)
+DIAGNOSTICS, CURRENT = kind_of(topics.DIAGNOSTICS.type), kind_of(topics.OCEAN_CURRENT.type)
+STRING = kind_of(topics.FORMATION.type)
 
-THRUST = re.compile(r"^/model/(?P<vehicle>[^/]+)/joint/(?P<thruster>.+)_joint/cmd_thrust$")
-SIGHT = re.compile(r"^/(?P<seer>[^/]+)/fov(?:_deg)?/(?P<seen>[^/]+)$")
-SETPOINT_NAMES = ("/fleet/setpoint", "/fleet/reference")  # among poses, in this order; then any that sounds like one
+
+def _pattern(topic: Topic, suffix: str = "") -> re.Pattern[str]:
+    """Finds the names in a topic's."""
+    name = topic.name.replace("/{other}", f"{suffix}/{{other}}")
+    blanks = {blank: f"(?P<{blank}>[^/]+)" for blank in ("vehicle", "other", "thruster")}
+    return re.compile(f"^{name.format(**blanks)}$")
+
+
+THRUST = _pattern(topics.THRUST)
+OWN_SETPOINT = _pattern(topics.VEHICLE_SETPOINT)
+SIGHT = _pattern(topics.FOV, "(?:_deg)?")  # `fov_deg` in older recordings
+SETPOINT_NAMES = (topics.SETPOINT.name, topics.REFERENCE.name)  # in this order; then any that sounds like one
 SOUNDS_LIKE = re.compile(r"setpoint|reference|/ref$")
 CLOCKS_APART_NS = 10**9  # log times and stamps further apart than this are of different clocks
 RESET_NS = 500_000_000  # stamps that go back further than this: the simulation was reset
@@ -57,8 +71,10 @@ class Streams:
     odometry: dict[str, Stream] = field(default_factory=dict)  # (13,)
     truth: dict[str, Stream] = field(default_factory=dict)  # (13,)
     thrust: dict[str, dict[str, Stream]] = field(default_factory=dict)  # vehicle, thruster: float
-    health: dict[str, Stream] = field(default_factory=dict)  # dict of text
-    setpoint: Stream = field(default_factory=Stream)  # (3,)
+    health: dict[str, Stream] = field(default_factory=dict)  # Health
+    setpoint: Stream = field(default_factory=Stream)  # (3,) the fleet's
+    own_setpoints: dict[str, Stream] = field(default_factory=dict)  # (3,) each vehicle's, where a simulation wrote them
+    reference: Stream = field(default_factory=Stream)  # Preview
     current: Stream = field(default_factory=Stream)  # (3,)
     formation: Stream = field(default_factory=Stream)  # dict
     tests: Stream = field(default_factory=Stream)  # dict
@@ -71,14 +87,15 @@ class Streams:
     def all(self) -> list[Stream]:
         """Every one of them."""
         thrust = [stream for vehicle in self.thrust.values() for stream in vehicle.values()]
-        single = [self.setpoint, self.current, self.formation, self.tests]
-        return [*self.odometry.values(), *self.truth.values(), *self.health.values(), *thrust, *single]
+        single = [self.setpoint, self.reference, self.current, self.formation, self.tests]
+        by_vehicle = [self.odometry, self.truth, self.own_setpoints, self.health]
+        return [*(stream for group in by_vehicle for stream in group.values()), *thrust, *single]
 
 
 def read_streams(folder: Path, setpoint: str | None = None) -> Streams:
     """Of a rosbag2 folder (MCAP or SQLite); `setpoint`: the topic to take, when the guess would be wrong."""
     try:
-        with AnyReader([folder], default_typestore=STORE) as reader:
+        with AnyReader([folder], default_typestore=store()) as reader:
             found = _read(reader, folder, setpoint)
     except (AnyReaderError, FileNotFoundError) as error:
         raise ShoalError(f"{folder}: {error}; expected a rosbag2 recording") from None
@@ -90,14 +107,14 @@ def _read(reader: Any, folder: Path, setpoint: str | None) -> Streams:
     found, takers = Streams(), {}
     chosen = _setpoint_topic(reader.connections, folder, setpoint)
     for connection in reader.connections:
-        taker = _taker(connection, found, chosen)
+        taker = _taker(connection, found, chosen, reader.deserialize)
         if taker is not None:
             takers[connection.id] = taker
         elif (match := SIGHT.match(connection.topic)) and connection.msgtype == FLOAT:
-            found.sight_topics.add((match["seer"], match["seen"]))
+            found.sight_topics.add((match["vehicle"], match["other"]))
     wanted = [c for c in reader.connections if c.id in takers]
     for connection, log_ns, raw in reader.messages(connections=wanted) if wanted else ():
-        takers[connection.id](log_ns, reader.deserialize(raw, connection.msgtype))
+        takers[connection.id](log_ns, bytes(raw))
     return found
 
 
@@ -111,47 +128,67 @@ def _setpoint_topic(connections: Any, folder: Path, asked: str | None) -> str:
     likely = [t for t in (*poses, *trajectories) if SOUNDS_LIKE.search(t)]
     found = next((t for t in (*SETPOINT_NAMES, *likely) if t in poses), None) or next(iter(likely), None)
     if found is None:
-        raise ShoalError(f"{folder}: has no setpoint; expected a pose on /fleet/setpoint or a name by option")
+        raise ShoalError(f"{folder}: has no setpoint; expected a pose on {topics.SETPOINT.name}, or --setpoint")
     return found
 
 
-def _taker(connection: Any, found: Streams, setpoint: str) -> Callable[[int, Any], None] | None:
+def _taker(
+    connection: Any, found: Streams, setpoint: str, read: Callable[[bytes, str], Any]
+) -> Callable[[int, bytes], None] | None:
+    """What to do with that topic's bytes; `read` makes a message of them."""
     topic, kind = connection.topic, connection.msgtype
+    if kind == ODOMETRY:
+        return lambda log_ns, data: _take_odometry(found, topic, log_ns, data)
+    if kind == TRAJECTORY and topic == topics.REFERENCE.name:
+        return lambda log_ns, data: _take_reference(found, log_ns, data, also_setpoint=topic == setpoint)
+    take = _message_taker(topic, kind, found, setpoint)
+    return None if take is None else lambda log_ns, data: take(log_ns, read(data, kind))
+
+
+def _message_taker(topic: str, kind: str, found: Streams, setpoint: str) -> Callable[[int, Any], None] | None:
     if topic == setpoint:
         return lambda log_ns, m: found.setpoint.add(log_ns, _stamp_ns(m), _setpoint(m))
-    if kind == ODOMETRY:
-        return lambda log_ns, m: _take_odometry(found, topic, log_ns, m)
+    if kind == POSE and (match := OWN_SETPOINT.match(topic)):
+        own = found.own_setpoints.setdefault(match["vehicle"], Stream())
+        return lambda log_ns, m: own.add(log_ns, _stamp_ns(m), _setpoint(m))
     if kind == FLOAT and (match := THRUST.match(topic)):
-        stream = found.thrust.setdefault(match["vehicle"], {}).setdefault(match["thruster"], Stream())
-        return lambda log_ns, m: stream.add(log_ns, None, float(m.data))
+        thrust = found.thrust.setdefault(match["vehicle"], {}).setdefault(match["thruster"], Stream())
+        return lambda log_ns, m: thrust.add(log_ns, None, float(m.data))
     if kind == DIAGNOSTICS:
         return lambda log_ns, m: _take_health(found, log_ns, m)
-    if kind == VECTOR and topic == "/ocean_current":
+    if kind == CURRENT and topic == topics.OCEAN_CURRENT.name:
         return lambda log_ns, m: found.current.add(log_ns, None, enu_to_ned(_vector(m)))
-    if kind == STRING and topic in ("/fleet/formation", "/fleet/test_status"):
-        stream = found.formation if topic == "/fleet/formation" else found.tests
-        return lambda log_ns, m: _take_json(stream, log_ns, m)
+    if kind == STRING and topic in (topics.FORMATION.name, topics.TEST_STATUS.name):
+        text = found.formation if topic == topics.FORMATION.name else found.tests
+        return lambda log_ns, m: _take_json(text, log_ns, m)
     return None
 
 
-def _take_odometry(found: Streams, topic: str, log_ns: int, message: Any) -> None:
+def _take_odometry(found: Streams, topic: str, log_ns: int, data: bytes) -> None:
     """`bluerov2/base_link` says whose it is; so does `/bluerov2/odometry`."""
-    child = message.child_frame_id.strip("/")
+    message = read_odometry(data)
+    child = message.child_frame.strip("/")
     vehicle = child.split("/")[0] if "/" in child else topic.strip("/").split("/")[0]
-    streams = found.truth if "truth" in topic else found.odometry
-    pose, twist = message.pose.pose, message.twist.twist
-    q = pose.orientation
-    attitude = quaternion_enu_to_ned(scalar_first(np.array([q.x, q.y, q.z, q.w])))
-    velocity, rate = flu_to_frd(_vector(twist.linear)), flu_to_frd(_vector(twist.angular))
-    state = np.concatenate([enu_to_ned(_vector(pose.position)), attitude, velocity, rate])
-    streams.setdefault(vehicle, Stream()).add(log_ns, _stamp_ns(message), state)
+    streams = found.truth if "truth" in topic else found.odometry  # `ground_truth` in older recordings
+    stamp_ns = message.sec * 10**9 + message.nanosec
+    streams.setdefault(vehicle, Stream()).add(log_ns, stamp_ns, odometry_in_core(message).state)
+
+
+def _take_reference(found: Streams, log_ns: int, data: bytes, also_setpoint: bool) -> None:
+    with suppress(ShoalError):  # the nodes refused it as well
+        preview = preview_from_bytes(data)
+        stamp_ns = round(preview.times_s[0] * 1e9)
+        found.reference.add(log_ns, stamp_ns, preview)
+        if also_setpoint:
+            found.setpoint.add(log_ns, stamp_ns, preview.positions_m[0])
 
 
 def _take_health(found: Streams, log_ns: int, message: Any) -> None:
     for status in message.status:
         if status.hardware_id and "controller" in status.name:
-            values = {pair.key: pair.value for pair in status.values} | {"message": status.message}
-            found.health.setdefault(status.hardware_id, Stream()).add(log_ns, _stamp_ns(message), values)
+            values = {"message": status.message} | {pair.key: pair.value for pair in status.values}
+            health = health_from_values(values)
+            found.health.setdefault(status.hardware_id, Stream()).add(log_ns, _stamp_ns(message), health)
 
 
 def _take_json(stream: Stream, log_ns: int, message: Any) -> None:
