@@ -43,19 +43,19 @@ STILL_N, NO_CURRENT = np.zeros(6), np.zeros(3)
 class PositionLoop(FileModel):
     """Position P, velocity PI."""
 
-    position_per_s: float = Field(default=0.8, gt=0, le=5, description="speed wanted per metre of error")
+    position_per_s: float = Field(default=0.9, gt=0, le=5, description="speed wanted per metre of error")
     speed_mps: float = Field(default=0.45, gt=0, le=5, description="largest speed towards the reference from afar")
-    velocity_per_s: float = Field(default=2.2, gt=0, le=20, description="acceleration per speed error")
-    integral_per_s2: float = Field(default=0.8, ge=0, le=20, description="acceleration per speed error and second")
+    velocity_per_s: float = Field(default=3.0, gt=0, le=20, description="acceleration per speed error")
+    integral_per_s2: float = Field(default=1.0, ge=0, le=20, description="acceleration per speed error and second")
 
 
 class AttitudeLoop(FileModel):
     """Attitude P, rate PI."""
 
-    attitude_per_s: float = Field(default=2.0, gt=0, le=10, description="rate wanted per radian of error")
+    attitude_per_s: float = Field(default=3.0, gt=0, le=10, description="rate wanted per radian of error")
     rate_dps: float = Field(default=45.0, gt=0, le=180, description="largest rate towards the wanted attitude")
-    rate_per_s: float = Field(default=4.5, gt=0, le=40, description="angular acceleration per rate error")
-    integral_per_s2: float = Field(default=2.0, ge=0, le=40, description="the same per rate error and second")
+    rate_per_s: float = Field(default=7.0, gt=0, le=40, description="angular acceleration per rate error")
+    integral_per_s2: float = Field(default=7.0, ge=0, le=80, description="the same per rate error and second")
 
 
 class Repulsion(FileModel):
@@ -79,6 +79,7 @@ class PidController(Controller):
     """One pass down both cascades a step; see docs/controller.md."""
 
     Settings = PidSettings
+    lag_compensation = False
 
     def __init__(self, context: ControllerContext) -> None:
         self.settings: PidSettings = context.settings
