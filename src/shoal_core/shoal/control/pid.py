@@ -44,7 +44,7 @@ class PositionLoop(FileModel):
     """Position P, velocity PI."""
 
     position_per_s: float = Field(default=0.9, gt=0, le=5, description="speed wanted per metre of error")
-    speed_mps: float = Field(default=0.45, gt=0, le=5, description="largest speed towards the reference from afar")
+    speed_mps: float = Field(default=0.7, gt=0, le=5, description="largest speed towards the reference from afar")
     velocity_per_s: float = Field(default=3.0, gt=0, le=20, description="acceleration per speed error")
     integral_per_s2: float = Field(default=1.0, ge=0, le=20, description="acceleration per speed error and second")
 
@@ -61,8 +61,8 @@ class AttitudeLoop(FileModel):
 class Repulsion(FileModel):
     """Away from neighbours nearer than the soft distance."""
 
-    per_s: float = Field(default=1.0, ge=0, le=5, description="speed away per metre that is missing")
-    speed_mps: float = Field(default=0.6, gt=0, le=5, description="at most")
+    per_s: float = Field(default=1.5, ge=0, le=5, description="speed away per metre that is missing")
+    speed_mps: float = Field(default=1.2, gt=0, le=5, description="at most, above the speed towards the reference")
 
 
 class PidSettings(FileModel):
