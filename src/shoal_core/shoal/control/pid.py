@@ -1,0 +1,235 @@
+"""A cascaded PID: the simple rival of the NMPC in every table.
+
+Position P → velocity PI, attitude P on the quaternion error → rate PI, with feed-forward of the reference's velocity
+and acceleration. All gains are per unit of the vehicle's own inertia, so that they are bandwidths and any vehicle will
+do. Neighbours nearer than the soft distance repel, whoever is in the way is passed to starboard, and the bow points at
+those that must be seen; nothing is optimised.
+
+The integrators are the controller's own. The estimator's wrench is not used: it follows within a period or two and
+cancels whatever the believed mass, lag or delay get wrong, which is a second fast loop around the first one and costs
+most of its delay margin (that of the moments above all). Integrators ten times slower than the loop leave the margin
+alone, need no model of weight or water, and start from neutral: a believed weight that is wrong does no harm. The
+price is a larger error in waves, which are faster than they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from shoal.config.file_model import FileModel
+from shoal.control.base import Controller, ControllerContext, ControlOutput, Estimate, NeighbourForecast, Neighbours
+from shoal.control.steady_thrust import SteadyThrust
+from shoal.frames import from_yaw, matrix, multiply, yaw_of
+from shoal.guidance.give_way import GiveWayRule, give_way, headings
+from shoal.messages.directive import Directive
+from shoal.messages.health import Code, Issue, Severity
+from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.parameters import mass_matrix
+
+Array = NDArray[np.float64]
+PLAN_S = np.arange(21) * 0.1  # the plan that the neighbours get
+SLOPE = 3  # points of it over which heading and velocity are differenced
+STILL_N, NO_CURRENT = np.zeros(6), np.zeros(3)
+
+
+class PositionLoop(FileModel):
+    """Position P, velocity PI."""
+
+    position_per_s: float = Field(default=0.9, gt=0, le=5, description="speed wanted per metre of error")
+    speed_mps: float = Field(default=0.7, gt=0, le=5, description="largest speed towards the reference from afar")
+    velocity_per_s: float = Field(default=3.0, gt=0, le=20, description="acceleration per speed error")
+    integral_per_s2: float = Field(default=1.0, ge=0, le=20, description="acceleration per speed error and second")
+
+
+class AttitudeLoop(FileModel):
+    """Attitude P, rate PI."""
+
+    attitude_per_s: float = Field(default=3.0, gt=0, le=10, description="rate wanted per radian of error")
+    rate_dps: float = Field(default=45.0, gt=0, le=180, description="largest rate towards the wanted attitude")
+    rate_per_s: float = Field(default=7.0, gt=0, le=40, description="angular acceleration per rate error")
+    integral_per_s2: float = Field(default=7.0, ge=0, le=80, description="the same per rate error and second")
+
+
+class Repulsion(FileModel):
+    """Away from neighbours nearer than the soft distance."""
+
+    per_s: float = Field(default=1.5, ge=0, le=5, description="speed away per metre that is missing")
+    speed_mps: float = Field(default=1.2, gt=0, le=5, description="at most, above the speed towards the reference")
+
+
+class PidSettings(FileModel):
+    """Everything may change while running."""
+
+    position: PositionLoop = PositionLoop()
+    attitude: AttitudeLoop = AttitudeLoop()
+    repulsion: Repulsion = Repulsion()
+    give_way: GiveWayRule = GiveWayRule()
+    anti_windup_per_s: float = Field(default=4.0, ge=0, le=20, description="how fast integrators give up what saturates")
+
+
+class PidController(Controller):
+    """One pass down both cascades a step; see docs/controller.md."""
+
+    Settings = PidSettings
+    lag_compensation = False
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.settings: PidSettings = context.settings
+        self._soft_m, self._period_s = context.limits.distance_soft_m, context.period_s
+        self._force_N, self._moment_Nm = np.zeros(3), np.zeros(3)  # integrators: NED (weight, water) and body
+        self._stepped_s: float | None = None
+        self._kept_yaw_rad: float | None = None  # while the position is not reliable
+        self.set_vehicle(context.vehicle)
+
+    def set_vehicle(self, vehicle: Vehicle) -> None:
+        """Other gains and another allocation. The integrators stay: the same water pushes."""
+        self._mass = mass_matrix(vehicle)  # (6,6)
+        self._thrusters, self._allocation = vehicle.thrust_matrix, np.linalg.pinv(vehicle.thrust_matrix)
+        self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self._drag = SteadyThrust(replace(vehicle, weight_N=vehicle.buoyancy_N))  # weight is the integrator's
+
+    def apply(self, settings: Any) -> None:
+        """New gains from the next step on."""
+        self.settings = settings
+
+    def reset(self) -> None:
+        """The time since the last step means nothing any more. The integrators stay: water and weight are still there."""
+        self._stepped_s = None
+
+    def step(
+        self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
+    ) -> ControlOutput:
+        state, times_s = estimate.state, estimate.start_s + PLAN_S
+        wanted = directive.setpoint.at(times_s)
+        if not math.isfinite(float(wanted.positions_m.sum() + wanted.velocities_mps.sum())):
+            issue = Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING)
+            return ControlOutput(
+                estimate.previous_N, times_s[:1], state[None], issues=(issue,), usable=False
+            )
+        r = matrix(state[ATTITUDE])
+        velocity = r @ state[VELOCITY]
+        if estimate.position_reliable:
+            self._kept_yaw_rad = None
+            known = neighbours.at(times_s)
+            target_m = give_way(
+                wanted.positions_m, state[POSITION], known.positions_m[:, 0], self._soft_m, self.settings.give_way
+            )
+            goal = Preview(times_s, target_m, wanted.velocities_mps, self._headings(state, wanted, directive, known))
+            aim = goal.velocities_mps[0] + self._approach(goal.positions_m[0] - state[POSITION])
+            aim = aim + self._repulsion(state[POSITION], known)
+        else:
+            goal, aim = self._stay(state, times_s), np.zeros(3)
+        thrust = self._thrust(t_s, state, r, aim - velocity, goal)
+        return ControlOutput(thrust, times_s, self._plan(state, r, velocity, aim, goal))
+
+    # -- outer loops: where to, how fast --------------------------------------------------------------------------
+
+    def _approach(self, error_m: Array) -> Array:
+        """Velocity towards the reference, NED."""
+        loop = self.settings.position
+        return _shortened(loop.position_per_s * error_m, loop.speed_mps)
+
+    def _repulsion(self, own_m: Array, known: Neighbours) -> Array:
+        """Velocity away from those too near, NED."""
+        push = np.zeros(3)
+        for away, margin_m in zip(own_m - known.positions_m[:, 0], known.margins_m.tolist(), strict=True):
+            distance_m = max(math.hypot(*away.tolist()), 1e-6)
+            missing_m = self._soft_m + margin_m - distance_m
+            if missing_m > 0:
+                push += self.settings.repulsion.per_s * missing_m / distance_m * away
+        return _shortened(push, self.settings.repulsion.speed_mps)
+
+    @staticmethod
+    def _headings(state: Array, wanted: Preview, directive: Directive, known: Neighbours) -> Array:
+        """(K,) towards those that must be seen, from where we will be if we move as the reference does."""
+        along_m = wanted.positions_m - wanted.positions_m[0] + state[POSITION]
+        seen = [i for i, name in enumerate(known.names) if name in directive.must_see]
+        return np.unwrap(headings(along_m, known.positions_m[seen], wanted, yaw_of(state[ATTITUDE])))
+
+    def _stay(self, state: Array, times_s: Array) -> Preview:
+        """Stop and keep the heading: a position that may be metres off is no reason to move."""
+        if self._kept_yaw_rad is None:
+            self._kept_yaw_rad = yaw_of(state[ATTITUDE])
+        here = np.tile(state[POSITION], (len(times_s), 1))
+        return Preview(times_s, here, np.zeros_like(here), np.full(len(times_s), self._kept_yaw_rad))
+
+    # -- inner loops: forces and moments --------------------------------------------------------------------------
+
+    def _thrust(self, t_s: float, state: Array, r: Array, speed_error: Array, goal: Preview) -> Array:
+        """(n,) within the limits; the integrators move on."""
+        pos, att = self.settings.position, self.settings.attitude
+        rate_error = self._rate_error(state, r, goal)
+        slope_s = PLAN_S[SLOPE]
+        acceleration = (goal.velocities_mps[SLOPE] - goal.velocities_mps[0]) / slope_s + pos.velocity_per_s * speed_error
+        asked = np.concatenate([r.T @ acceleration, att.rate_per_s * rate_error])
+        yaw = yaw_of(state[ATTITUDE])
+        drag = self._thrusters @ self._drag(goal.velocities_mps[0], yaw, STILL_N, NO_CURRENT)  # level, at this heading
+        wrench = self._mass @ asked
+        wrench[:3] += r.T @ (self._force_N + matrix(from_yaw(yaw)) @ drag[:3])
+        wrench[3:] += self._moment_Nm + drag[3:]
+        thrust = self._allocate(wrench)
+        missing = self._thrusters @ thrust - wrench  # what saturates, or what no thruster can do
+        elapsed_s = self._elapsed_s(t_s)
+        growth = self._mass @ np.concatenate([pos.integral_per_s2 * (r.T @ speed_error), att.integral_per_s2 * rate_error])
+        growth += self.settings.anti_windup_per_s * missing
+        self._force_N = self._force_N + elapsed_s * (r @ growth[:3])
+        self._moment_Nm = self._moment_Nm + elapsed_s * growth[3:]
+        return thrust
+
+    def _rate_error(self, state: Array, r: Array, goal: Preview) -> Array:
+        """(3,) body: what the attitude error and the turning of the wanted heading ask for."""
+        assert goal.headings_rad is not None
+        loop = self.settings.attitude
+        conjugate = state[ATTITUDE] * np.array([1.0, -1.0, -1.0, -1.0])
+        error = multiply(conjugate, from_yaw(goal.headings_rad[0]))
+        angle = 2 * math.copysign(1.0, error[0]) * error[1:]
+        turning = r[2] * ((goal.headings_rad[SLOPE] - goal.headings_rad[0]) / PLAN_S[SLOPE])  # about NED's down axis
+        most = math.radians(loop.rate_dps)
+        return _shortened(_shortened(loop.attitude_per_s * angle, most) + turning, most) - state[RATE]
+
+    def _allocate(self, wrench: Array) -> Array:
+        """Pseudo-inverse. What is too much is scaled as a whole, forces first: who tumbles can't push where he wants."""
+        turn, push = self._allocation[:, 3:] @ wrench[3:], self._allocation[:, :3] @ wrench[:3]
+        turn = turn * self._room(np.zeros_like(turn), turn)
+        return np.minimum(np.maximum(turn + push * self._room(turn, push), self._lower), self._upper)
+
+    def _room(self, base: Array, add: Array) -> float:
+        """Largest share of `add` that fits on top of `base`."""
+        limit = np.where(add > 0, self._upper, self._lower) - base
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(np.abs(add) > 1e-9, limit / add, 1.0)
+        return max(0.0, min(1.0, float(shares.min())))
+
+    def _elapsed_s(self, t_s: float) -> float:
+        last_s, self._stepped_s = self._stepped_s, t_s
+        return self._period_s if last_s is None else min(max(t_s - last_s, 0.0), 2 * self._period_s)
+
+    # -- what the others get ---------------------------------------------------------------------------------------
+
+    def _plan(self, state: Array, r: Array, velocity: Array, aim: Array, goal: Preview) -> Array:
+        """(K,13): the speed error dies out at the velocity loop's pace, the position error at the position loop's."""
+        loop = self.settings.position
+        slow, fast = np.exp(-loop.position_per_s * PLAN_S), np.exp(-loop.velocity_per_s * PLAN_S)
+        correction = aim - goal.velocities_mps[0]  # approach and repulsion
+        closing = (1 - slow) / loop.position_per_s
+        swerve = (1 - fast) / loop.velocity_per_s
+        moved = goal.positions_m - goal.positions_m[0]
+        offset = moved + np.outer(closing, correction) + np.outer(swerve, velocity - aim)
+        states = np.tile(state, (len(PLAN_S), 1))
+        states[:, POSITION] += offset
+        states[:, VELOCITY] = (goal.velocities_mps + np.outer(slow, correction) + np.outer(fast, velocity - aim)) @ r
+        states[1:, RATE] = 0.0
+        return states
+
+
+def _shortened(v: Array, longest: float) -> Array:
+    """The same direction, at most so long."""
+    return v * min(1.0, longest / max(math.hypot(*v.tolist()), 1e-9))
