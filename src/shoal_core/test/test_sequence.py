@@ -75,7 +75,7 @@ def test_a_sequence_repeats_and_ends_smoothly() -> None:
         t = round(t + 0.05, 6)
         s.advance(t, [])
         now, status = s.motion(t), s.status(t)
-        starting = status.state is State.RUNNING and status.t_s < 0.06  # the thesis's circle sets out with a jump
+        starting = status.state is State.RUNNING and status.t_s < 0.06  # Fosso 2023's circle sets out with a jump
         if not starting:
             assert np.linalg.norm(now.velocity_mps - previous.velocity_mps) < 0.02
         assert np.linalg.norm(now.position_m - previous.position_m) < 0.05

@@ -1,6 +1,6 @@
 """Paths through waypoints: piecewise polynomials in time, slowed down until speed and acceleration are within limits.
 
-segments: the thesis's cubics with a given velocity at each waypoint; acceleration jumps there. natural, clamped: one
+segments: Fosso 2023's cubics with a given velocity at each waypoint; acceleration jumps there. natural, clamped: one
 cubic spline, acceleration continuous; a natural one is under way at its ends, a clamped one has given velocities there.
 quintic: given velocities and no acceleration at its ends, everything up to the fourth derivative continuous.
 """
@@ -102,7 +102,7 @@ def spline_path(
         excess = path.excess(limits)
         if np.max(excess) <= 1.0:
             return path
-        if kind != "segments":  # the pieces of a spline hang together, those of the thesis do not
+        if kind != "segments":  # the pieces of a spline hang together, those of Fosso 2023 do not
             excess = np.full_like(excess, np.max(excess))
         legs_s = np.where(excess > 1.0, legs_s * np.maximum(excess * (1 + 1e-9), least), legs_s)
     raise ShoalError(
