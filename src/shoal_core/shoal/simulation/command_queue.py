@@ -63,5 +63,5 @@ class CommandQueue:
         return self._acting_N
 
     def changes_within(self, t_s: float, duration_s: float) -> bool:
-        """Whether another command takes effect before the end of that time."""
-        return bool(self._waiting) and self._waiting[0][0] < t_s + duration_s - EDGE
+        """Whether another command takes effect after the beginning and before the end of that time."""
+        return any(t_s + EDGE < acts_s < t_s + duration_s - EDGE for acts_s, _ in self._waiting)

@@ -84,7 +84,7 @@ class World:
     def step(self, duration_s: float, stopped: bool = False) -> None:
         """Move everybody on. `stopped`: zero thrust for all, whatever was commanded."""
         t_s, substep_s = self.t_s, self.plant.substep_s
-        if not any(queue.changes_within(t_s + substep_s, duration_s - substep_s) for queue in self.queues.values()):
+        if not any(queue.changes_within(t_s, duration_s) for queue in self.queues.values()):
             self._move(duration_s, stopped)
             return
         for _ in range(round(duration_s / substep_s)):  # a command takes effect on the way
