@@ -49,7 +49,7 @@ def test_square_waves_flip_every_half_period() -> None:
         np.testing.assert_array_equal(field(almost, HERE), field(2.0 * k, HERE))
 
 
-def test_thesis_condition_has_its_current_and_waves() -> None:
+def test_the_condition_of_fosso2023_has_its_current_and_waves() -> None:
     field = build_current(load_condition("current_025_waves").environment, np.random.default_rng(0), 10.0)
     np.testing.assert_allclose(field(1.0, HERE), [0.25, 0, 0.25])
     np.testing.assert_allclose(field(3.0, HERE), [0.25, 0, -0.25])

@@ -1,4 +1,4 @@
-"""What is believed of the neighbours, and for how long."""
+"""What is known of the neighbours, and for how long."""
 
 from __future__ import annotations
 
@@ -19,64 +19,64 @@ def odometry(stamp_s: float, x: float = 0.0, heading: float = 0.0) -> Odometry:
 
 
 def test_newest_by_stamp_whatever_the_sequence() -> None:
-    inbox = NeighbourTable(["b"], 0.5, 2.0)
-    inbox.hear(plan(1.0, 1.0, sequence=500))
-    inbox.hear(plan(1.2, 2.0, sequence=1))  # its controller was started again
-    inbox.hear(plan(1.1, 3.0, sequence=501))  # overtaken on the way
-    assert inbox.known(1.3)["b"].positions_m[0, 0] == 2.0
+    table = NeighbourTable(["b"], 0.5, 2.0)
+    table.add_plan(plan(1.0, 1.0, sequence=500), 1.0)
+    table.add_plan(plan(1.2, 2.0, sequence=1), 1.2)  # its controller was restarted
+    table.add_plan(plan(1.1, 3.0, sequence=501), 1.1)  # overtaken on the way
+    assert table.known(1.3)["b"].positions_m[0, 0] == 2.0
 
 
 def test_strangers_are_not_neighbours() -> None:
-    inbox = NeighbourTable(["b"], 0.5, 2.0)
-    inbox.hear(plan(1.0, name="stranger"))
-    assert inbox.known(1.0) == {}
+    table = NeighbourTable(["b"], 0.5, 2.0)
+    table.add_plan(plan(1.0, name="stranger"), 1.0)
+    assert table.known(1.0) == {}
 
 
 def test_odometry_takes_over_when_the_plan_is_old_and_gives_back() -> None:
-    inbox = NeighbourTable(["b"], 0.5, 2.0)
-    inbox.hear(plan(1.0, 1.0))
-    inbox.see("b", odometry(1.4, 7.0, heading=np.pi / 2))
-    assert inbox.known(1.4)["b"].positions_m[0, 0] == 1.0
-    assert inbox.without_plan(1.4) == []
-    taken = inbox.known(1.6)["b"]
-    assert inbox.without_plan(1.6) == ["b"]
+    table = NeighbourTable(["b"], 0.5, 2.0)
+    table.add_plan(plan(1.0, 1.0), 1.0)
+    table.add_odometry("b", odometry(1.4, 7.0, heading=np.pi / 2), 1.4)
+    assert table.known(1.4)["b"].positions_m[0, 0] == 1.0
+    assert table.without_plan(1.4) == []
+    taken = table.known(1.6)["b"]
+    assert table.without_plan(1.6) == ["b"]
     assert taken.positions_m[0, 0] == 7.0 and not taken.committed
     np.testing.assert_allclose(taken.velocities_mps[0], [0, 0.5, 0], atol=1e-12)  # it swims east
-    inbox.hear(plan(1.65, 2.0))
-    assert inbox.known(1.7)["b"].positions_m[0, 0] == 2.0
+    table.add_plan(plan(1.65, 2.0), 1.65)
+    assert table.known(1.7)["b"].positions_m[0, 0] == 2.0
 
 
 def test_no_fallback_when_it_is_off() -> None:
-    inbox = NeighbourTable(["b"], 0.0, 2.0)
-    inbox.hear(plan(1.0, 1.0))
-    inbox.see("b", odometry(9.0, 7.0))
-    assert inbox.known(9.0)["b"].positions_m[0, 0] == 1.0
+    table = NeighbourTable(["b"], 0.0, 2.0)
+    table.add_plan(plan(1.0, 1.0), 1.0)
+    table.add_odometry("b", odometry(9.0, 7.0), 9.0)
+    assert table.known(9.0)["b"].positions_m[0, 0] == 1.0
 
 
-def test_gone_after_silence_also_for_who_never_spoke() -> None:
-    inbox = NeighbourTable(["b", "c"], 0.5, 2.0)
-    inbox.known(10.0)  # we begin here
-    inbox.hear(plan(11.0))
-    assert inbox.gone(11.9) == []
-    assert inbox.gone(12.5) == ["c"]
-    assert inbox.gone(13.5) == ["b", "c"]
-    inbox.hear(plan(13.6))
-    assert inbox.gone(13.7) == ["c"]
+def test_lost_after_silence_also_for_who_never_sent_a_plan() -> None:
+    table = NeighbourTable(["b", "c"], 0.5, 2.0)
+    table.known(10.0)  # we begin here
+    table.add_plan(plan(11.0), 11.0)
+    assert table.lost(11.9) == {}
+    assert table.lost(12.5) == {"c": 2.5}
+    assert table.lost(13.5) == {"b": 2.5, "c": 3.5}
+    table.add_plan(plan(13.6), 13.6)
+    assert list(table.lost(13.7)) == ["c"]
 
 
 def test_bad_numbers_do_not_replace_good_ones() -> None:
-    inbox = NeighbourTable(["b"], 0.5, 2.0)
-    inbox.see("b", odometry(1.0, 1.0))
-    inbox.see("b", odometry(1.1, float("nan")))
-    inbox.see("b", odometry(0.9, 5.0))
-    assert inbox.known(1.2)["b"].positions_m[0, 0] == 1.0
+    table = NeighbourTable(["b"], 0.5, 2.0)
+    table.add_odometry("b", odometry(1.0, 1.0), 1.0)
+    table.add_odometry("b", odometry(1.1, float("nan")), 1.1)
+    table.add_odometry("b", odometry(0.9, 5.0), 0.9)
+    assert table.known(1.2)["b"].positions_m[0, 0] == 1.0
 
 
 def test_after_the_clock_went_back_nothing_from_the_future_stays() -> None:
-    inbox = NeighbourTable(["b"], 0.5, 2.0)
-    inbox.hear(plan(100.0))
-    inbox.clear()
-    inbox.hear(plan(100.1))  # was on its way
-    assert inbox.known(0.1) == {}
-    inbox.hear(plan(0.2, 3.0))
-    assert inbox.known(0.3)["b"].positions_m[0, 0] == 3.0
+    table = NeighbourTable(["b"], 0.5, 2.0)
+    table.add_plan(plan(100.0), 100.0)
+    table.clear()
+    table.add_plan(plan(100.1), 0.1)  # was on its way
+    assert table.known(0.1) == {}
+    table.add_plan(plan(0.2, 3.0), 0.2)
+    assert table.known(0.3)["b"].positions_m[0, 0] == 3.0

@@ -1,4 +1,4 @@
-"""What is thought of the others, all at once, against each one reckoned by hand."""
+"""Where the others are expected, all at once, against each one computed by hand."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoal.control.settings import Limits
-from shoal.fleet.neighbours import FRESH_S, NeighbourSettings, arrange, choose, forecast
+from shoal.control.nmpc.others import arrange, choose
+from shoal.fleet.neighbours import FRESH_S, NeighbourSettings, forecast
 from shoal.guidance.give_way import headings
+from shoal.messages.limits import Limits
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 
@@ -23,11 +24,11 @@ def plan(name: str, rng: np.random.Generator, start_s: float, points: int, commi
     return Plan(name, 1, start_s, times, places, velocities, committed)
 
 
-def by_hand(heard: Plan, t_s: float) -> Array:
+def by_hand(received: Plan, t_s: float) -> Array:
     """One axis at a time by numpy's own interpolation, the end velocities outside."""
-    inside = [np.interp(t_s, heard.times_s, axis) for axis in heard.positions_m.T]
-    before, after = min(0.0, t_s - heard.times_s[0]), max(0.0, t_s - heard.times_s[-1])
-    return np.array(inside) + before * heard.velocities_mps[0] + after * heard.velocities_mps[-1]
+    inside = [np.interp(t_s, received.times_s, axis) for axis in received.positions_m.T]
+    before, after = min(0.0, t_s - received.times_s[0]), max(0.0, t_s - received.times_s[-1])
+    return np.array(inside) + before * received.velocities_mps[0] + after * received.velocities_mps[-1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -37,10 +38,10 @@ def test_plans_of_all_lengths_are_read_as_by_hand(seed: int) -> None:
     plans = [plan(f"v{i}", rng, 10.0 + rng.uniform(-1, 1.0), int(rng.integers(20, 40))) for i in range(6)]
     plans += [plan("single", rng, 11.9, 1)]
     known = forecast(plans, 10.2, TIMES_S, {}, SETTINGS)
-    for heard, positions in zip(plans, known.positions_m, strict=True):
-        assert TIMES_S[-1] - heard.times_s[-1] < FRESH_S  # else another rule
-        np.testing.assert_allclose(positions, [by_hand(heard, t) for t in TIMES_S], atol=1e-12)
-        np.testing.assert_allclose(heard.at(TIMES_S), positions, atol=1e-12)
+    for received, positions in zip(plans, known.positions_m, strict=True):
+        assert TIMES_S[-1] - received.times_s[-1] < FRESH_S  # else another rule
+        np.testing.assert_allclose(positions, [by_hand(received, t) for t in TIMES_S], atol=1e-12)
+        np.testing.assert_allclose(received.at(TIMES_S), positions, atol=1e-12)
 
 
 def test_a_plan_that_ran_out_goes_home_or_fades() -> None:
@@ -55,11 +56,11 @@ def test_a_plan_that_ran_out_goes_home_or_fades() -> None:
     np.testing.assert_allclose(fading, end_m + SETTINGS.settle_s * (1 - fade) * velocity)
 
 
-def test_old_and_uncommitted_news_keep_others_further_off() -> None:
+def test_old_and_uncommitted_plans_keep_others_further_off() -> None:
     rng = np.random.default_rng(2)
-    heard = [plan("new", rng, 10.0, 30), plan("second", rng, 9.0, 30), plan("minute", rng, -50.0, 30)]
-    heard += [plan("doubtful", rng, 10.0, 30, committed=False), plan("future", rng, 10.5, 30)]
-    known = forecast(heard, 10.0, TIMES_S, {}, SETTINGS)
+    received = [plan("new", rng, 10.0, 30), plan("second", rng, 9.0, 30), plan("minute", rng, -50.0, 30)]
+    received += [plan("doubtful", rng, 10.0, 30, committed=False), plan("future", rng, 10.5, 30)]
+    known = forecast(received, 10.0, TIMES_S, {}, SETTINGS)
     s = SETTINGS
     expected = [0.0, min(0.5 * s.acceleration_mps2, s.speed_mps), s.max_margin_m, s.uncommitted_m, 0.0]
     np.testing.assert_allclose(known.margins_m, expected)
@@ -90,7 +91,8 @@ def test_headings_look_between_those_to_be_seen() -> None:
             Plan(str(i), 1, 10.0, np.array([10.0]), np.array([[n, e, 0.0]]), np.zeros((1, 3)))
             for i, (n, e) in enumerate(places)
         ]
-        return float(np.rad2deg(headings(np.zeros(3), forecast(plans, 10.0, TIMES_S, {}, SETTINGS), reference, 0.7)[0]))
+        seen_m = forecast(plans, 10.0, TIMES_S, {}, SETTINGS).positions_m
+        return float(np.rad2deg(headings(np.zeros(3), seen_m, reference, 0.7)[0]))
 
     assert looking_at((0.0, 5.0)) == pytest.approx(90)
     assert looking_at((5.0, 0.0), (0.0, 1.0)) == pytest.approx(45)  # by direction, not by distance

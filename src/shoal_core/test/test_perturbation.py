@@ -12,7 +12,9 @@ from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_o
 from vehicles_for_tests import SETS, shipped, vehicle_named
 
 NAMES = [*SETS, "full"]
-IDEAL = PlantSettings(perturbation=0, thruster_lag_s=(0, 0), thruster_gain_spread=0, dead_band_N=0)
+IDEAL = PlantSettings.model_validate(
+    {"perturbation": 0, "thrusters": {"lag": {"scale": 1}, "dead_band": {"scale": 1}, "gain_spread": 0}}
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +38,7 @@ def test_every_coefficient_moves_within_its_bounds(name: str) -> None:
     lags = np.array([[t.time_constant_s for t in d.vehicle.thrusters] for d in draws])
     assert 0.95 <= gains.min() < 0.955 and 1.045 < gains.max() <= 1.05
     assert 0.1 <= lags.min() < 0.105 and 0.195 < lags.max() <= 0.2
-    assert {t.dead_band_N for d in draws for t in d.vehicle.thrusters} == {PlantSettings().dead_band_N}
+    assert {t.dead_band_N for d in draws for t in d.vehicle.thrusters} == {2 * t.dead_band_N for t in base.thrusters}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,6 +61,7 @@ def test_no_perturbation_is_the_description_exactly(name: str) -> None:
     structure = structure_of(base)
     np.testing.assert_array_equal(parameter_vector(same.vehicle, structure), parameter_vector(base, structure))
     np.testing.assert_array_equal(same.thrust_gain, np.ones(8))
+    assert same.vehicle.thrusters == base.thrusters
 
 
 def test_both_heave_directions_move_together() -> None:

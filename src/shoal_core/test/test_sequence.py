@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.fleet.file import load_fleet
-from shoal.fleet.placement import Shape, share_out
+from shoal.fleet.placement import assign, places_m
 from shoal.guidance.paths import standard_path
 from shoal.guidance.ready import ReadyRule, standing_angle_deg
 from shoal.guidance.replan import Motion
@@ -75,7 +75,7 @@ def test_a_sequence_repeats_and_ends_smoothly() -> None:
         t = round(t + 0.05, 6)
         s.advance(t, [])
         now, status = s.motion(t), s.status(t)
-        starting = status.state is State.RUNNING and status.t_s < 0.06  # the thesis's circle sets out with a jump
+        starting = status.state is State.RUNNING and status.t_s < 0.06  # Fosso 2023's circle sets out with a jump
         if not starting:
             assert np.linalg.norm(now.velocity_mps - previous.velocity_mps) < 0.02
         assert np.linalg.norm(now.position_m - previous.position_m) < 0.05
@@ -102,23 +102,23 @@ def states_of(places: dict[str, np.ndarray], heading_of: dict[str, float]) -> di
 def test_ready_counts_from_where_the_formation_itself_looks(name: str, angle: float) -> None:
     fleet = load_fleet(name)
     starts = {m.name: np.array(m.start_m) for m in fleet.vehicles}
-    placed = share_out(fleet, Shape.of(fleet), starts, np.mean(list(starts.values()), axis=0), 0.0, 0.0)
-    places = placed.at(np.array([0.0, 0.0, 5.0]), 0.0, 0.0)
-    assert placed.slots.headings_rad is not None
-    facing = dict(placed.slots.headings_rad)
+    placed = assign(fleet, fleet.formation, starts, np.mean(list(starts.values()), axis=0))
+    places = places_m(placed, np.array([0.0, 0.0, 5.0]), 0.0, 0.0)
+    assert placed.headings_rad is not None
+    facing = dict(placed.headings_rad)
     for seer, seen in placed.sight:
         assert standing_angle_deg(seer, seen, places, placed.sight) == pytest.approx(angle, abs=0.1)
     rule, states = ReadyRule(), states_of(places, facing)
     assert rule.missing(states, places, placed.sight) == []
     first = fleet.names[0]
     turned = states_of(places, facing | {first: facing[first] + np.radians(16)})
-    assert any(first in said and "°" in said for said in rule.missing(turned, places, placed.sight))
+    assert any(first in text and "°" in text for text in rule.missing(turned, places, placed.sight))
     turned = states_of(places, facing | {first: facing[first] + np.radians(14)})
     assert rule.missing(turned, places, placed.sight) == []
     state = states[first]
     assert state is not None
     away = states | {first: state + np.array([0, 0, 2.1] + [0.0] * 10)}
-    assert any("m from its place" in said for said in rule.missing(away, places, placed.sight))
+    assert any("m from its place" in text for text in rule.missing(away, places, placed.sight))
     assert rule.missing(states | {first: None}, places, placed.sight)[0] == f"{first}: no odometry"
 
 

@@ -42,6 +42,11 @@ def vehicle_named(name: str) -> Vehicle:
     return full_matrices() if name == "full" else shipped(name)
 
 
+def with_thrusters(vehicle: Vehicle, *indices: int) -> Vehicle:
+    """The same with some of its thrusters only."""
+    return replace(vehicle, thrusters=tuple(vehicle.thrusters[i] for i in indices))
+
+
 def neutral(vehicle: Vehicle) -> Vehicle:
     """Neither sinks nor rights itself: no static forces at all."""
     return replace(vehicle, buoyancy_N=vehicle.weight_N, cg_m=np.zeros(3), cb_m=np.zeros(3))

@@ -29,10 +29,8 @@ class StopState:
     owner: str = ""  # who asked for it
 
     def merged(self, other: StopState) -> StopState:
-        """The one that holds."""
-        if (other.counter, other.stopped) > (self.counter, self.stopped):
-            return other
-        return self
+        """The one that holds, whichever way round: the owner decides between equals, so that all holders agree."""
+        return max(self, other, key=lambda state: (state.counter, state.stopped, state.owner))
 
     def to_json(self) -> str:
         """As on the topic and in the file."""
@@ -47,7 +45,7 @@ class StopState:
             if type(counter) is not int or not 0 <= counter < MOST or type(stopped) is not bool:
                 raise ValueError("counter or stopped is not as expected")
             return StopState(counter, stopped, str(owner))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ShoalError(
                 f"stop state: {text[:80]!r} cannot be read ({error}); expected counter, stopped and owner"
             ) from None
@@ -59,9 +57,11 @@ class StopLatch:
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self.state = StopState()
-        if file is not None and file.exists():
+        if file is not None:
             try:
                 self.state = StopState.from_json(file.read_text(encoding="utf-8"))
+            except FileNotFoundError:
+                pass  # never stopped
             except (OSError, ShoalError, UnicodeDecodeError):
                 # A file that cannot be read must not let anybody swim who was stopped.
                 self.state = StopState(1, True, f"unreadable {file.name}")

@@ -1,8 +1,8 @@
 """Where the fleet's common setpoint goes: the Path protocol and the four standard tests.
 
 A path is a function of simulation time. Before 0 it waits at its first point and after `duration_s` it holds its last
-one, both at rest; the moving velocity is given for 0 <= t <= duration_s, ends included. The standard tests are the
-thesis's, and so are their jumps in velocity: all but the line start moving at once, and all but the line end moving.
+one, both at rest; the moving velocity is given for 0 <= t <= duration_s, ends included. The standard tests are
+those of Fosso 2023, and so are their jumps in velocity: all but the line start moving at once, all but it end moving.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def preview(path: Path, t_s: float, horizon_times_s: ArrayLike) -> Preview:
 
 
 def standard_path(name: str) -> Path:
-    """One of the four tests of Fosso 2023; all start at [0 0 5]."""
+    """One of Fosso 2023's four tests; all start at [0 0 5]."""
     if name not in STANDARD_PATHS:
         raise ShoalError(f"path: '{name}' is unknown; expected one of: {', '.join(STANDARD_PATHS)}")
     return STANDARD_PATHS[name]
@@ -83,7 +83,7 @@ def _line(t: Array) -> Triple:
     """The printed cubic reaches x = 15.0047 m at 0.2004 m/s, then the test says 15 m.
 
     Both the 4.7 mm step (rounded coefficients; smaller than odometry noise) and the 0.2 m/s stop are kept: results are
-    compared with those of Fosso 2023, and stopping without overshoot is what this test asks. The stop has no finite
+    compared with Fosso 2023's, and stopping without overshoot is what this test asks. The stop has no finite
     acceleration, so none is reported; a controller sees it coming in its preview.
     """
     moving, zero = t < LINE_STOP_S, np.zeros_like(t)

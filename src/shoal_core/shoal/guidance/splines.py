@@ -1,6 +1,6 @@
 """Paths through waypoints: piecewise polynomials in time, slowed down until speed and acceleration are within limits.
 
-segments: the cubics of Fosso 2023 with a given velocity at each waypoint; acceleration jumps there. natural, clamped: one
+segments: Fosso 2023's cubics with a given velocity at each waypoint; acceleration jumps there. natural, clamped: one
 cubic spline, acceleration continuous; a natural one is under way at its ends, a clamped one has given velocities there.
 quintic: given velocities and no acceleration at its ends, everything up to the fourth derivative continuous.
 """

@@ -63,5 +63,5 @@ class CommandQueue:
         return self._acting_N
 
     def changes_within(self, t_s: float, duration_s: float) -> bool:
-        """Whether another command takes effect on the way, after the beginning and before the end of that time."""
+        """Whether another command takes effect after the beginning and before the end of that time."""
         return any(t_s + EDGE < acts_s < t_s + duration_s - EDGE for acts_s, _ in self._waiting)

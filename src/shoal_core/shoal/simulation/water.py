@@ -54,7 +54,7 @@ still_water = Still()
 
 
 class Square(Field):
-    """The thesis's waves: the vector changes sign every half period, positive from t = 0."""
+    """Fosso 2023's waves: the vector changes sign every half period, positive from t = 0."""
 
     def __init__(self, amplitude_mps: Sequence[float], half_period_s: float) -> None:
         self.amplitude_mps = np.array(amplitude_mps, dtype=float)

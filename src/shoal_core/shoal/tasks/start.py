@@ -1,4 +1,4 @@
-"""Start poses: near their places, by the ready rule of Fosso 2023 (closer than 2 m, sight angle below 15°)."""
+"""Start poses: near their places, by Fosso 2023's ready rule (closer than 2 m, sight angle below 15°)."""
 
 from __future__ import annotations
 
