@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.health import Code, Issue, Mode, Severity
+from shoal.messages.limits import Limits
 from shoal.messages.state import ATTITUDE, POSITION
-from shoal.recordings.recording import Limits, RunRecord
+from shoal.recordings.recording import About, HealthEvent, Recording
 
 Array = NDArray[np.float64]
 
@@ -24,7 +26,7 @@ def heading_quaternion(heading_rad: Array) -> Array:
 
 
 def circle(times_s: Array) -> Array:
-    """The thesis's circle test."""
+    """Fosso 2023's circle test."""
     w = np.pi / 100
     return np.stack([5 * np.cos(w * times_s) - 5, 5 * np.sin(w * times_s), np.sin(np.pi * times_s / 25) + 5], axis=1)
 
@@ -37,8 +39,8 @@ def make_record(
     noise_m: float = 0.0,
     separation_m: float = 2.0,
     seed: int = 0,
-    meta: dict[str, Any] | None = None,
-) -> RunRecord:
+    about: dict[str, Any] | None = None,
+) -> Recording:
     """Two vehicles north and south of the circle's setpoint, facing each other, `shift_s` late."""
     times = np.arange(0.0, duration_s + step_s / 2, step_s)
     reference = circle(times)
@@ -55,15 +57,15 @@ def make_record(
     plan_times = times[:: max(1, round(0.5 / step_s))]
     plan_dt = 0.1 * np.arange(1, 11)
     plans = np.repeat(states[:: max(1, round(0.5 / step_s)), :, None, POSITION], len(plan_dt), axis=2)
-    return RunRecord(
+    return Recording(
         names=("bluerov2", "bluerov3"),
         times_s=times,
         states=states,
         odometry=states + 0.01,
-        thrust_N=np.tile(np.arange(8.0), (count, 2, 1)),
+        thrust_N={"bluerov2": np.tile(np.arange(8.0), (count, 1)), "bluerov3": np.tile(np.arange(6.0), (count, 1))},
         reference_m=reference,
         reference_velocity_mps=np.gradient(reference, step_s, axis=0),
-        slots_m=reference[:, None, :] + np.array([-offset, offset]),
+        setpoints_m=reference[:, None, :] + np.array([-offset, offset]),
         solve_ms=np.full((count, 2), 5.0),
         mode=np.zeros((count, 2), dtype=np.int8),
         slack_max=np.zeros((count, 2)),
@@ -74,30 +76,33 @@ def make_record(
         plan_dt_s=plan_dt,
         must_see=((0, 1), (1, 0)),
         limits=Limits(),
-        events=((1.0, "bluerov2", "solver reached its iteration limit"),),
-        meta={"path": "circle", "fleet": "2", "condition": "default", "controller": "nmpc", "seed": seed,
-              "wall_s": 4.0, "code_version": "test"} | (meta or {}),
+        events=(
+            HealthEvent(1.0, "bluerov2", Mode.CONTROLLER, (Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75),)),
+        ),
+        issue_shares={"stale plan from bluerov3": float(np.mean(times >= 1.0)) / 2},
+        about=About(**{"task": "follow_path", "path": "circle", "fleet": "two", "condition": "default", "seed": seed,
+                       "controller": "nmpc", "wall_s": 4.0, "code_version": "test"} | (about or {})),
     )  # fmt: skip
 
 
-def with_states(record: RunRecord, states: Array) -> RunRecord:
+def with_states(record: Recording, states: Array) -> Recording:
     """The same run with other true states."""
     return replace(record, states=states)
 
 
-def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
+def fake_simulate(spec: Any, progress: Any = None) -> Recording:
     """Stands in for the simulator: same seed, same record; some seeds crash or fail, as real ones do."""
     time.sleep(float(os.environ.get("SHOAL_TEST_SLEEP_S", "0")))
     if log := os.environ.get("SHOAL_TEST_LOG"):
         with open(log, "a", encoding="utf-8") as stream:
-            stream.write(f"{spec.path} {spec.condition.name} {spec.seed}\n")
+            stream.write(f"{spec.path} {_name(spec.condition)} {spec.seed}\n")
     if spec.seed == 3 and spec.path == "line":
         raise FloatingPointError("hand-made crash")
     rng = np.random.default_rng([spec.seed, 5])
     record = make_record(
         duration_s=20.0, shift_s=float(rng.uniform(0, 0.3)), noise_m=0.01, seed=spec.seed,
-        meta={"path": spec.path, "fleet": str(spec.fleet), "condition": spec.condition.name,
-              "controller": spec.controller, "wall_s": float(time.perf_counter())},
+        about={"path": spec.path, "fleet": _name(spec.fleet), "condition": _name(spec.condition),
+               "controller": _name(spec.controller or "nmpc"), "wall_s": float(time.perf_counter())},
     )  # fmt: skip
     if spec.seed == 2:
         states = record.states.copy()
@@ -106,8 +111,13 @@ def fake_simulate(spec: Any, progress: Any = None) -> RunRecord:
     return record
 
 
-def deadly_simulate(spec: Any, progress: Any = None) -> RunRecord:
+def deadly_simulate(spec: Any, progress: Any = None) -> Recording:
     """Like a segmentation fault in a solver: the process is gone, no exception."""
     if spec.seed == 1:
         os.abort()
     return fake_simulate(spec, progress)
+
+
+def _name(given: Any) -> str:
+    """Of a name, or of what was loaded by it."""
+    return given if isinstance(given, str) else str(given.name)

@@ -11,12 +11,12 @@ from shoal.errors import ShoalError
 from shoal.evaluation.summary import Summary
 from shoal.recordings.mcap_writer import write_mcap
 from shoal.recordings.parquet import write_parquet
-from shoal.recordings.recording import RunRecord
+from shoal.recordings.recording import Recording
 
 RECORDING, SUMMARY = "recording", "summary.json"
 
 
-def write_run(record: RunRecord, summary: Summary, folder: Path, recording: bool = True) -> None:
+def write_run(run: Recording, summary: Summary, folder: Path, recording: bool = True) -> None:
     """Write the directory under another name, then rename. An older run of ours is replaced, anything else is kept."""
     refuse_foreign(folder)
     folder = folder.resolve()
@@ -24,9 +24,9 @@ def write_run(record: RunRecord, summary: Summary, folder: Path, recording: bool
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         scratch.chmod(0o755)
-        write_parquet(record, scratch)
+        write_parquet(run, scratch)
         if recording:
-            write_mcap(record, scratch / RECORDING)
+            write_mcap(run, scratch / RECORDING)
         (scratch / SUMMARY).write_text(summary.model_dump_json(indent=2) + "\n", encoding="utf-8")
         _swap_in(scratch, folder)
     finally:

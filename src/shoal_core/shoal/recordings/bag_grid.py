@@ -1,69 +1,74 @@
-"""A stretch of a recording on one grid of instants, as a `RunRecord`."""
+"""A stretch of a recording on one grid of instants, as a `Recording`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.messages.health import Mode
+from shoal.messages.health import Code, Health, Issue, Mode, Severity
+from shoal.messages.limits import Limits
+from shoal.messages.wording import sentence
 from shoal.recordings import resample
 from shoal.recordings.bag_streams import Stream, Streams
 from shoal.recordings.bag_windows import Window
-from shoal.recordings.recording import Limits, RunRecord
+from shoal.recordings.recording import About, HealthEvent, Outcome, Recording
 
 Array = NDArray[np.float64]
-Events = list[tuple[float, str, str]]
 
-GAP_S = 1.0  # odometry missing for longer is worth a word
+GAP_S = 1.0  # odometry missing for longer is an event
 
 
-def make_record(streams: Streams, window: Window, limits: Limits, told: Mapping[str, Any]) -> RunRecord:
-    """What was recorded in `window`; `told` is what the recording says of itself."""
+@dataclass(frozen=True)
+class Notes:
+    """What the topics do not tell."""
+
+    about: About
+    limits: Limits
+    outcome: Outcome | None
+    must_see: tuple[tuple[str, str], ...] | None  # None: nobody wrote it down
+
+
+def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
+    """What was recorded in `window`."""
     states = streams.states()
     names = tuple(sorted(states))
     grid = _grid(streams, window)  # absolute
-    events: Events = []
-    truth = np.stack([_state_grid(n, states[n], grid, window, events, n in streams.truth) for n in names], axis=1)
-    measured = np.stack([_measured(streams.odometry.get(n), grid) for n in names], axis=1)
     reference = resample.linear(grid, *resample.in_order(streams.setpoint.times_s(), np.array(streams.setpoint.rows)))
-    health = [_health(streams.health.get(n, Stream()), n, grid, window, events) for n in names]
-    thrust = [_thrust(streams.thrust.get(n, {}), grid) for n in names]
-    widest = max((t.shape[1] for t in thrust), default=0)
+    health = [_health(streams.health.get(n, Stream()), n, grid, window) for n in names]
+    events = [event for h in health for event in h.events]
+    events += [event for n, h in zip(names, health, strict=True) for event in _odometry_events(streams, n, window, h)]
     vehicles = len(names)
-    return RunRecord(
+    return Recording(
         names=names,
         times_s=grid - window.start_s,
-        states=truth,
-        odometry=measured,
-        thrust_N=np.stack([np.pad(t, ((0, 0), (0, widest - t.shape[1]))) for t in thrust], axis=1),
+        states=np.stack([_state_grid(states[n], grid, n in streams.truth) for n in names], axis=1),
+        odometry=np.stack([_measured(streams.odometry.get(n), grid) for n in names], axis=1),
+        thrust_N={name: _thrust(streams.thrust.get(name, {}), grid) for name in names},
         reference_m=reference,
         reference_velocity_mps=np.gradient(reference, grid, axis=0),
-        slots_m=np.repeat(reference[:, None], vehicles, axis=1),  # recordings tell the common point only
-        solve_ms=np.stack([h["solve_ms"] for h in health], axis=1),
-        mode=np.stack([h["mode"] for h in health], axis=1).astype(np.int8),
-        slack_max=np.stack([h["slack"] for h in health], axis=1),
-        neighbour_age_s=np.stack([h["age_s"] for h in health], axis=1),
+        setpoints_m=np.repeat(reference[:, None], vehicles, axis=1),  # recordings tell the common point only
+        solve_ms=np.stack([h.solve_ms for h in health], axis=1),
+        mode=np.stack([h.mode for h in health], axis=1).astype(np.int8),
+        slack_max=np.stack([h.slack for h in health], axis=1),
+        neighbour_age_s=np.stack([h.age_s for h in health], axis=1),
         current_mps=np.repeat(_current(streams.current, grid)[:, None], vehicles, axis=1),
         plan_times_s=np.empty(0),
         plans_m=np.empty((0, vehicles, 0, 3)),
         plan_dt_s=np.empty(0),
-        must_see=_must_see(streams, names),
-        limits=limits,
-        events=tuple(sorted(events)),
-        meta={
-            "path": window.name,
-            "fleet": Path(str(told.get("fleet", ""))).stem or f"{vehicles} vehicle{'s' * (vehicles > 1)}",
-            "condition": str(told.get("condition", "recorded")),
-            "controller": str(told.get("controller", "")),
-            "seed": int(told.get("seed", 0)),
-            "code_version": str(told.get("code_version") or told.get("shoal_version", "")),
-            "start_stamp_s": window.start_s,
-        },
+        must_see=_must_see(streams, names, notes.must_see),
+        limits=notes.limits,
+        events=tuple(sorted(events, key=lambda event: (event.t_s, event.vehicle))),
+        issue_shares=_issue_shares([h.issues for h in health]),
+        outcome=notes.outcome,
+        about=replace(
+            notes.about,
+            path=window.name,
+            fleet=notes.about.fleet or f"{vehicles} vehicle{'s' * (vehicles > 1)}",
+            start_stamp_s=window.start_s,
+        ),
     )
 
 
@@ -75,16 +80,25 @@ def _grid(streams: Streams, window: Window) -> Array:
     return np.asarray(window.start_s + step_s * np.arange(count), dtype=float)
 
 
-def _state_grid(name: str, stream: Stream, grid: Array, window: Window, events: Events, is_truth: bool) -> Array:
+def _state_grid(stream: Stream, grid: Array, is_truth: bool) -> Array:
     times, rows = resample.in_order(stream.times_s(), np.array(stream.rows))
-    sound = np.all(np.isfinite(rows), axis=1)
-    if not is_truth and not sound.all():  # a sensor's nonsense is not the vehicle's state
-        events.append((0.0, name, f"{np.count_nonzero(~sound)} odometries are not numbers, left out"))
-        times, rows = times[sound], rows[sound]
-    for k in np.flatnonzero(np.diff(times) > GAP_S):
+    sound = np.all(np.isfinite(rows), axis=1) | is_truth  # a sensor's nonsense is not the vehicle's state
+    return resample.states(grid, times[sound], rows[sound])
+
+
+def _odometry_events(streams: Streams, name: str, window: Window, health: _VehicleHealth) -> list[HealthEvent]:
+    """Where recorded odometry is missing for long, or not a number: beside what the controller itself reported."""
+    stream = streams.states()[name]
+    times, rows = resample.in_order(stream.times_s(), np.array(stream.rows))
+    issues = []
+    bad = np.flatnonzero(~np.all(np.isfinite(rows), axis=1))
+    if len(bad) and name not in streams.truth:
+        issues.append((float(times[bad[0]]), Issue(Code.ODOMETRY_NOT_FINITE, Severity.WARNING, value=float(len(bad)))))
+    gaps_s = np.diff(times)
+    for k in np.flatnonzero(gaps_s > GAP_S):
         if window.start_s < times[k + 1] and times[k] < window.end_s:
-            events.append((float(times[k]) - window.start_s, name, f"no odometry for {times[k + 1] - times[k]:.1f} s"))
-    return resample.states(grid, times, rows)
+            issues.append((float(times[k]), Issue(Code.ODOMETRY_STALE, Severity.WARNING, value=float(gaps_s[k]))))
+    return [HealthEvent(t_s - window.start_s, name, health.mode_at(t_s), (issue,)) for t_s, issue in issues]
 
 
 def _measured(stream: Stream | None, grid: Array) -> Array:
@@ -102,61 +116,81 @@ def _thrust(by_thruster: dict[str, Stream], grid: Array) -> Array:
     return np.stack(columns, axis=1) if columns else np.zeros((len(grid), 0))
 
 
-def _health(stream: Stream, name: str, grid: Array, window: Window, events: Events) -> dict[str, Array]:
-    """Figures as last told; a change of mode is an event."""
-    times = stream.times_s()
-    modes = np.array([_mode(said) for said in stream.rows], dtype=float)
-    for k in range(len(modes)):
-        if (modes[k] != (modes[k - 1] if k else 0)) and window.start_s <= times[k] <= window.end_s:
-            text = stream.rows[k].get("reason") or stream.rows[k].get("message", "")
-            events.append((float(times[k]) - window.start_s, name, f"{Mode(int(modes[k])).name.lower()}: {text}"))
+@dataclass(frozen=True)
+class _VehicleHealth:
+    """One vehicle's diagnostics on the grid, each as last published."""
 
-    def told(*keys: str, before: float = np.nan) -> Array:
-        values = np.array([_number(said, *keys) for said in stream.rows], dtype=float)
-        return resample.held(grid, times, values, before)
+    mode: Array  # (T,)
+    solve_ms: Array  # (T,)
+    slack: Array  # (T,)
+    age_s: Array  # (T,)
+    issues: list[tuple[Issue, ...]]  # T
+    events: list[HealthEvent]
+    statuses: list[tuple[float, Health]]
 
-    ages = np.array([_oldest(said) for said in stream.rows], dtype=float)
-    return {
-        "mode": resample.held(grid, times, modes, 0.0),
-        "solve_ms": told("solve_ms"),
-        "slack": told("slack", "slack_max"),
-        "age_s": resample.held(grid, times, ages, np.nan),
-    }
+    def mode_at(self, t_s: float) -> Mode:
+        """As last published by then."""
+        return next((health.mode for at_s, health in reversed(self.statuses) if at_s <= t_s), Mode.CONTROLLER)
+
+
+def _health(stream: Stream, name: str, grid: Array, window: Window) -> _VehicleHealth:
+    times, rows = stream.times_s(), stream.rows
+
+    def held(values: list[float], before: float = np.nan) -> Array:
+        return resample.held(grid, times, np.array(values, dtype=float), before)
+
+    index = held([float(k) for k in range(len(rows))], -1.0).astype(int)
+    statuses = list(zip(times.tolist(), rows, strict=True))
+    return _VehicleHealth(
+        mode=held([float(h.mode) for h in rows], 0.0),
+        solve_ms=held([h.solve_ms for h in rows]),
+        slack=held([h.slack_soft for h in rows]),
+        age_s=held([max(h.neighbour_age_s.values(), default=np.nan) for h in rows]),
+        issues=[rows[k].issues if k >= 0 else () for k in index],
+        events=_changes(statuses, name, window),
+        statuses=statuses,
+    )
+
+
+def _changes(statuses: list[tuple[float, Health]], name: str, window: Window) -> list[HealthEvent]:
+    """As the simulator has it: an event wherever the mode or the issues change."""
+    events = []
+    last: tuple[object, ...] = (Mode.CONTROLLER, ())
+    for t_s, health in statuses:
+        now = (health.mode, tuple(issue.key for issue in health.issues))
+        if now != last and window.start_s - 1e-6 <= t_s <= window.end_s + 1e-6:
+            events.append(HealthEvent(t_s - window.start_s, name, health.mode, health.issues))
+        last = now
+    return events
+
+
+def _issue_shares(per_vehicle: list[list[tuple[Issue, ...]]]) -> dict[str, float]:
+    """Share of all vehicles' instants at which each sentence applied."""
+    counts: dict[str, int] = {}
+    for issues in per_vehicle:
+        for now in issues:
+            for issue in now:
+                text = sentence(issue)
+                counts[text] = counts.get(text, 0) + 1
+    total = max(1, sum(map(len, per_vehicle)))
+    return {text: count / total for text, count in counts.items()}
 
 
 def _current(stream: Stream, grid: Array) -> Array:
     return resample.held(grid, stream.times_s(), np.array(stream.rows, dtype=float).reshape(-1, 3), before=0.0)
 
 
-def _must_see(streams: Streams, names: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """As the formation says, else whose angles were recorded, else everybody everybody."""
-    said = streams.formation.rows[-1].get("sight") if streams.formation.rows else None
-    pairs = [tuple(pair) for pair in said] if said is not None else sorted(streams.sight_topics)
-    if said is None and not pairs:
-        pairs = [(a, b) for a in names for b in names if a != b]
+def _must_see(
+    streams: Streams, names: tuple[str, ...], noted: tuple[tuple[str, str], ...] | None
+) -> tuple[tuple[int, int], ...]:
+    """As noted, else as the formation says, else whose angles were recorded, else everybody everybody."""
+    placed = streams.formation.rows[-1].get("sight") if streams.formation.rows else None
+    pairs = noted if noted is not None else placed
+    if pairs is None:
+        pairs = sorted(streams.sight_topics) or [(a, b) for a in names for b in names if a != b]
     index = {name: i for i, name in enumerate(names)}
     return tuple((index[a], index[b]) for a, b in pairs if a in index and b in index)
 
 
 def _column(stream: Stream) -> tuple[Array, Array]:
     return resample.in_order(stream.times_s(), np.array(stream.rows, dtype=float))
-
-
-def _mode(said: Mapping[str, str]) -> int:
-    """`mode: nmpc` of the node, or the first word of the simulator's message."""
-    word = (said.get("mode") or re.split(r"[;: ]", said.get("message", ""))[0]).upper()
-    return int(Mode[word]) if word in Mode.__members__ else 0
-
-
-def _number(said: Mapping[str, str], *keys: str) -> float:
-    for key in keys:
-        try:
-            return float(said[key])
-        except (KeyError, ValueError):
-            continue
-    return float("nan")
-
-
-def _oldest(said: Mapping[str, str]) -> float:
-    ages = [_number(said, key) for key in said if key.startswith("age_s ") or key == "neighbour_age_s"]
-    return max(ages) if ages else float("nan")

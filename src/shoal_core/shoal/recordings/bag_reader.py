@@ -1,4 +1,4 @@
-"""From a recording back to runs: the same `RunRecord` that the simulator gives, one for each test in it."""
+"""From a recording back to runs: the same `Recording` that the simulator gives, one for each test in it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal.recordings.bag_grid import make_record
+from shoal.messages.limits import Limits
+from shoal.recordings import older
+from shoal.recordings.bag_grid import Notes, make_recording
 from shoal.recordings.bag_metadata import METADATA, read_notes
 from shoal.recordings.bag_repair import is_whole, recover
 from shoal.recordings.bag_streams import read_streams
 from shoal.recordings.bag_windows import choose, overlap
-from shoal.recordings.recording import Limits, RunRecord
+from shoal.recordings.recording import Outcome, Recording
 
 
 def read_runs(
@@ -25,9 +28,9 @@ def read_runs(
     setpoint: str | None = None,
     from_s: float | None = None,
     to_s: float | None = None,
-) -> list[RunRecord]:
+) -> list[Recording]:
     """A rosbag2 folder or a file in it. `from_s` and `to_s` (from the recording's start) take a stretch instead of the
-    tests that `/fleet/test_status` tells of; without both, and without tests, the whole recording is one run."""
+    tests that `/fleet/test_status` names; without both, and without tests, the whole recording is one run."""
     folder = bag.parent if bag.is_file() else bag
     if not folder.is_dir():
         raise ShoalError(f"{bag}: not found; expected a rosbag2 folder")
@@ -38,27 +41,43 @@ def read_runs(
             source = Path(scratch) / folder.name  # left behind by a killed recorder; the original stays as it is
             recover(folder, source)
         streams, notes = read_streams(source, setpoint), read_notes(source)
-    told = _told(notes)
-    limits = _limits(fleet or str(told.get("fleet", "")), told)
-    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(told.get("path", folder.name)))
-    return [make_record(streams, window, limits, told) for window in windows]
+    known = _known(notes)
+    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(known.get("path", folder.name)))
+    own = _notes(known, fleet, is_part=from_s is not None or to_s is not None)
+    return [make_recording(streams, window, own) for window in windows]
 
 
-def _told(notes: Mapping[str, str]) -> dict[str, Any]:
-    """What the recording says of itself: our simulations note all, our recorder the fleet."""
-    told: dict[str, Any] = dict(notes)
+def _known(notes: Mapping[str, str]) -> dict[str, Any]:
+    """What the recording says of itself: our simulations note all, our recorder what it was started with."""
+    known: dict[str, Any] = dict(notes)
     with suppress(ValueError, TypeError):
-        told |= json.loads(told.pop("run", "{}"))
-    return told
+        known |= json.loads(known.pop("run", "{}"))
+    return known
 
 
-def _limits(fleet: str, told: Mapping[str, Any]) -> Limits:
-    if isinstance(told.get("limits"), dict):
-        return Limits(**told["limits"])
+def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
+    about = older.about_of(
+        {key: known.get(key) for key in ("condition", "controller", "control_period_s")}
+        | {
+            "task": known.get("task", "follow_path"),  # as older recordings were
+            "fleet": Path(str(known.get("fleet", ""))).stem,
+            "seed": int(known.get("seed") or 0),
+            "code_version": str(known.get("code_version") or known.get("shoal_version", "")),
+        }
+    )
+    outcome, pairs = known.get("outcome"), known.get("must_see")
+    return Notes(
+        about=about if about.condition else replace(about, condition="recorded"),
+        limits=_limits(fleet or str(known.get("fleet", "")), known),
+        outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
+        must_see=None if pairs is None else tuple((a, b) for a, b in pairs),
+    )
+
+
+def _limits(fleet: str, known: Mapping[str, Any]) -> Limits:
+    if isinstance(known.get("limits"), dict):
+        return older.limits_of(known["limits"])
     if fleet and not fleet.isdigit():
-        try:
-            found = load_fleet(fleet)
-        except ShoalError:
-            return Limits()  # recorded elsewhere, with a fleet file that is not here
-        return Limits(found.sight.hard_deg, found.distance.hard_m, found.sight.soft_deg, found.distance.soft_m)
+        with suppress(ShoalError):  # recorded elsewhere, with a fleet file that is not here
+            return load_fleet(fleet).limits
     return Limits()

@@ -15,6 +15,7 @@ from rosbags.highlevel import AnyReader, AnyReaderError
 
 from shoal.errors import ShoalError
 from shoal.frames import enu_to_ned, flu_to_frd, quaternion_enu_to_ned, scalar_first
+from shoal.recordings.diagnostic_values import health_from_values
 from shoal.recordings.ros_messages import STORE
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ class Streams:
     odometry: dict[str, Stream] = field(default_factory=dict)  # (13,)
     truth: dict[str, Stream] = field(default_factory=dict)  # (13,)
     thrust: dict[str, dict[str, Stream]] = field(default_factory=dict)  # vehicle, thruster: float
-    health: dict[str, Stream] = field(default_factory=dict)  # dict of text
+    health: dict[str, Stream] = field(default_factory=dict)  # Health
     setpoint: Stream = field(default_factory=Stream)  # (3,)
     current: Stream = field(default_factory=Stream)  # (3,)
     formation: Stream = field(default_factory=Stream)  # dict
@@ -150,8 +151,9 @@ def _take_odometry(found: Streams, topic: str, log_ns: int, message: Any) -> Non
 def _take_health(found: Streams, log_ns: int, message: Any) -> None:
     for status in message.status:
         if status.hardware_id and "controller" in status.name:
-            values = {pair.key: pair.value for pair in status.values} | {"message": status.message}
-            found.health.setdefault(status.hardware_id, Stream()).add(log_ns, _stamp_ns(message), values)
+            values = {"message": status.message} | {pair.key: pair.value for pair in status.values}
+            health = health_from_values(values)
+            found.health.setdefault(status.hardware_id, Stream()).add(log_ns, _stamp_ns(message), health)
 
 
 def _take_json(stream: Stream, log_ns: int, message: Any) -> None:

@@ -3,7 +3,7 @@
 Topics are those of the nodes (docs/topics_contract.md), so that a simulated run and a swum one are read alike: per
 vehicle `/<v>/odometry` (measured), `/<v>/plan`, `/<v>/plan_path`, `/<v>/fov/<seen>`, `/<v>/distance/<other>` and
 `/model/<v>/joint/thruster<i>_joint/cmd_thrust`; for the fleet `/fleet/reference`, `/fleet/setpoint`, `/diagnostics`,
-`/tf`. Only a simulation has `/<v>/ground_truth`. Stamps are simulation time.
+`/tf`. Only a simulation has `/<v>/truth`. Stamps are simulation time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 
 from shoal.messages.geometry import all_pairs, distances_m, fov_angles_deg
-from shoal.messages.health import Mode
+from shoal.messages.health import Health, Issue, Mode
+from shoal.messages.wording import summary
 from shoal.recordings import ros_messages as msg
-from shoal.recordings.recording import RunRecord
+from shoal.recordings.diagnostic_values import OLDEST, level, mode_values
+from shoal.recordings.recording import Recording
 
 Array = NDArray[np.float64]
 
@@ -34,7 +36,7 @@ DIAGNOSTICS_PERIOD_S = 1.0
 Item = tuple[float, str, str, Any]  # t_s, topic, message type, message
 
 
-def write_mcap(record: RunRecord, folder: Path) -> None:
+def write_mcap(record: Recording, folder: Path) -> None:
     """Write `folder`/{folder.name}.mcap and metadata.yaml; the folder appears under its name only when complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -47,7 +49,7 @@ def write_mcap(record: RunRecord, folder: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_bag(record: RunRecord, folder: Path) -> None:
+def _write_bag(record: Recording, folder: Path) -> None:
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     writer.set_custom_data("run", json.dumps(_about(record)))
@@ -59,28 +61,34 @@ def _write_bag(record: RunRecord, folder: Path) -> None:
             writer.write(connections[topic], msg.nanoseconds(t_s), msg.STORE.serialize_cdr(message, kind))
 
 
-def _about(record: RunRecord) -> dict[str, Any]:
+def _about(record: Recording) -> dict[str, Any]:
     """What the topics do not tell: so that a report of the recording is one of the run."""
-    known = ("path", "fleet", "condition", "controller", "seed", "code_version")
-    return {key: record.meta[key] for key in known if key in record.meta} | {"limits": asdict(record.limits)}
+    names = record.names
+    return asdict(record.about) | {
+        "limits": record.limits.model_dump(),
+        "outcome": None if record.outcome is None else asdict(record.outcome),
+        "must_see": [[names[a], names[b]] for a, b in record.must_see],
+    }
 
 
-def _in_order_of_time(record: RunRecord) -> Iterator[Item]:
+def _in_order_of_time(record: Recording) -> Iterator[Item]:
     vehicles = [_vehicle(record, v) for v in range(len(record.names))]
     return heapq.merge(*vehicles, _fleet(record), _plans(record), _health(record), key=lambda item: item[0])
 
 
-def _vehicle(record: RunRecord, v: int) -> Iterator[Item]:
+def _vehicle(record: Recording, v: int) -> Iterator[Item]:
     name = record.names[v]
-    thrust_topics = [f"/model/{name}/joint/thruster{i + 1}_joint/cmd_thrust" for i in range(record.thrust_N.shape[2])]
+    thrust_topics = [
+        f"/model/{name}/joint/thruster{i + 1}_joint/cmd_thrust" for i in range(record.thrust_N[name].shape[1])
+    ]
     for k, t_s in enumerate(record.times_s.tolist()):
         yield t_s, f"/{name}/odometry", "nav_msgs/msg/Odometry", msg.odometry(t_s, name, record.odometry[k, v])
-        yield t_s, f"/{name}/ground_truth", "nav_msgs/msg/Odometry", msg.odometry(t_s, name, record.states[k, v])
-        for topic, thrust in zip(thrust_topics, record.thrust_N[k, v].tolist(), strict=True):
+        yield t_s, f"/{name}/truth", "nav_msgs/msg/Odometry", msg.odometry(t_s, name, record.states[k, v])
+        for topic, thrust in zip(thrust_topics, record.thrust_N[name][k].tolist(), strict=True):
             yield t_s, topic, "std_msgs/msg/Float64", msg.float64(thrust)
 
 
-def _fleet(record: RunRecord) -> Iterator[Item]:
+def _fleet(record: Recording) -> Iterator[Item]:
     fov, distance = fov_angles_deg(record.states, record.must_see), distances_m(record.states)
     names, pairs = record.names, all_pairs(len(record.names))
     for k, t_s in enumerate(record.times_s.tolist()):
@@ -95,7 +103,7 @@ def _fleet(record: RunRecord) -> Iterator[Item]:
             yield t_s, f"/{names[a]}/distance/{names[b]}", "std_msgs/msg/Float64", msg.float64(distance[k, p])
 
 
-def _plans(record: RunRecord) -> Iterator[Item]:
+def _plans(record: Recording) -> Iterator[Item]:
     """Plans as the nodes exchange them and as a path for display, with the setpoint's preview over the same time."""
     if not len(record.plan_dt_s):
         return
@@ -117,30 +125,30 @@ def _sampled(wanted_s: Array, times_s: Array, values: Array) -> Array:
     return np.stack([np.interp(wanted_s, times_s, values[:, i]) for i in range(values.shape[1])], axis=1)
 
 
-def _health(record: RunRecord) -> Iterator[Item]:
-    """Every second, and whenever a mode changes or something was said."""
+def _health(record: Recording) -> Iterator[Item]:
+    """Every second, and whenever a mode or the issues change; between changes the issues stay as they were."""
     modes = record.mode
     wanted = set(
-        np.searchsorted(record.times_s, np.arange(record.times_s[0], record.times_s[-1], DIAGNOSTICS_PERIOD_S))
+        np.searchsorted(record.times_s, np.arange(record.times_s[0], record.times_s[-1], DIAGNOSTICS_PERIOD_S)).tolist()
     )
     wanted |= {k + 1 for k, (a, b) in enumerate(pairwise(modes)) if np.any(a != b)}
-    said: dict[int, dict[str, list[str]]] = {}
-    for t_s, vehicle, text in record.events:
-        k = min(int(np.searchsorted(record.times_s, t_s)), len(record.times_s) - 1)
-        said.setdefault(k, {}).setdefault(vehicle, []).append(text)
-    for k in sorted({int(k) for k in wanted} | said.keys()):
+    changes: dict[int, dict[str, tuple[Issue, ...]]] = {}
+    for event in record.events:
+        k = min(int(np.searchsorted(record.times_s, event.t_s - 1e-9)), len(record.times_s) - 1)
+        changes.setdefault(k, {})[event.vehicle] = event.issues
+    issues: dict[str, tuple[Issue, ...]] = dict.fromkeys(record.names, ())
+    for k in sorted(wanted | changes.keys()):
+        issues |= changes.get(k, {})
         t_s = float(record.times_s[k])
-        statuses = [_status(record, k, v, said.get(k, {}).get(name, [])) for v, name in enumerate(record.names)]
+        statuses = [_status(record, k, v, issues[name]) for v, name in enumerate(record.names)]
         yield t_s, "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", msg.diagnostics(t_s, statuses)
 
 
-def _status(record: RunRecord, k: int, v: int, said: list[str]) -> Any:
-    mode = Mode(int(record.mode[k, v]))
-    values = {
-        "mode": mode.name,
-        "reason": "; ".join(said),
-        "solve_ms": f"{record.solve_ms[k, v]:.3f}",
-        "slack": f"{record.slack_max[k, v]:.6g}",
-        "neighbour_age_s": f"{record.neighbour_age_s[k, v]:.3f}",
+def _status(record: Recording, k: int, v: int, issues: tuple[Issue, ...]) -> Any:
+    health = Health(Mode(int(record.mode[k, v])), issues)
+    values = mode_values(health.mode, issues) | {
+        "solve_ms": repr(float(record.solve_ms[k, v])),
+        "slack": repr(float(record.slack_max[k, v])),
+        OLDEST: repr(float(record.neighbour_age_s[k, v])),
     }
-    return msg.status(record.names[v], mode, "; ".join([mode.name, *said]), values)
+    return msg.status(record.names[v], int(level(health)), summary(health), values)

@@ -1,7 +1,7 @@
 """Time series of a run as Parquet, and back: what is written here is all that `shoal view` and a re-judgement need.
 
 `timeseries.parquet` is wide: one row per instant, columns `<vehicle>.<quantity>`. `plans.parquet` is long: one row per
-plan point. Names, pairs, limits, events and meta travel as JSON in the time series' schema metadata.
+plan point. Names, pairs, limits, events, outcome and what was run travel as JSON in the time series' schema metadata.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
-from shoal.recordings.recording import Limits, RunRecord
+from shoal.recordings import older
+from shoal.recordings.recording import Outcome, Recording
 
 Array = NDArray[np.float64]
 
@@ -27,17 +28,15 @@ _NED = ("n", "e", "d")
 _KEY = b"shoal"
 
 
-def write_parquet(record: RunRecord, folder: Path) -> None:
+def write_parquet(recording: Recording, folder: Path) -> None:
     """Both files; the caller makes the folder appear atomically."""
-    head = {"names": record.names, "must_see": record.must_see, "limits": asdict(record.limits),
-            "events": record.events, "meta": dict(record.meta)}  # fmt: skip
-    table = pa.table(_columns(record)).replace_schema_metadata({_KEY: json.dumps(head).encode()})
+    table = pa.table(_columns(recording)).replace_schema_metadata({_KEY: json.dumps(_head(recording)).encode()})
     pq.write_table(table, folder / TIMESERIES, compression="zstd")
-    pq.write_table(_plan_table(record), folder / PLANS, compression="zstd")
+    pq.write_table(_plan_table(recording), folder / PLANS, compression="zstd")
 
 
-def read_parquet(folder: Path) -> RunRecord:
-    """The record that `write_parquet` wrote."""
+def read_parquet(folder: Path) -> Recording:
+    """The recording that `write_parquet` wrote, today or in an older version."""
     for name in (TIMESERIES, PLANS):
         if not (folder / name).is_file():
             raise ShoalError(f"{folder}: holds no {name}; expected a run directory as `shoal simulate --out` writes it")
@@ -50,17 +49,17 @@ def read_parquet(folder: Path) -> RunRecord:
     def per_vehicle(*columns: str) -> Array:
         return np.stack([_stack(table, [f"{name}.{c}" for c in columns]) for name in names], axis=1)
 
-    thrusters = sum(c.startswith(f"{names[0]}.thrust") for c in table.column_names)
+    setpoint = "setpoint" if f"{names[0]}.setpoint_n_m" in table.column_names else "slot"  # as it was called before
     plan_times, plans, plan_dt = _read_plans(folder / PLANS, len(names))
-    return RunRecord(
+    return Recording(
         names=tuple(names),
         times_s=table["t_s"].to_numpy(),
         states=per_vehicle(*_STATE),
         odometry=per_vehicle(*[f"measured_{c}" for c in _STATE]),
-        thrust_N=per_vehicle(*[f"thrust{i + 1}_N" for i in range(thrusters)]),
+        thrust_N={name: _thrust(table, name) for name in names},
         reference_m=_stack(table, [f"reference_{c}_m" for c in _NED]),
         reference_velocity_mps=_stack(table, [f"reference_{c}_mps" for c in _NED]),
-        slots_m=per_vehicle(*[f"slot_{c}_m" for c in _NED]),
+        setpoints_m=per_vehicle(*[f"{setpoint}_{c}_m" for c in _NED]),
         solve_ms=per_vehicle("solve_ms")[:, :, 0],
         mode=per_vehicle("mode")[:, :, 0].astype(np.int8),
         slack_max=per_vehicle("slack_max")[:, :, 0],
@@ -70,25 +69,54 @@ def read_parquet(folder: Path) -> RunRecord:
         plans_m=plans,
         plan_dt_s=plan_dt,
         must_see=tuple((a, b) for a, b in head["must_see"]),
-        limits=Limits(**head["limits"]),
-        events=tuple((t, vehicle, text) for t, vehicle, text in head["events"]),
-        meta=head["meta"],
+        limits=older.limits_of(head["limits"]),
+        events=tuple(older.event_of(entry) for entry in head["events"]),
+        **_rest(head),
     )
 
 
-def _columns(record: RunRecord) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {"t_s": record.times_s}
-    _spread(columns, [f"reference_{c}_m" for c in _NED], record.reference_m)
-    _spread(columns, [f"reference_{c}_mps" for c in _NED], record.reference_velocity_mps)
-    for v, name in enumerate(record.names):
-        _spread(columns, [f"{name}.{c}" for c in _STATE], record.states[:, v])
-        _spread(columns, [f"{name}.measured_{c}" for c in _STATE], record.odometry[:, v])
-        _spread(columns, [f"{name}.thrust{i + 1}_N" for i in range(record.thrust_N.shape[2])], record.thrust_N[:, v])
-        _spread(columns, [f"{name}.slot_{c}_m" for c in _NED], record.slots_m[:, v])
-        _spread(columns, [f"{name}.current_{c}_mps" for c in _NED], record.current_mps[:, v])
+def _head(recording: Recording) -> dict[str, Any]:
+    return {
+        "names": recording.names,
+        "must_see": recording.must_see,
+        "limits": recording.limits.model_dump(),
+        "events": [event.to_json() for event in recording.events],
+        "issue_shares": dict(recording.issue_shares),
+        "outcome": None if recording.outcome is None else asdict(recording.outcome),
+        "about": asdict(recording.about),
+    }
+
+
+def _rest(head: dict[str, Any]) -> dict[str, Any]:
+    """`meta` is where older versions kept it."""
+    if "about" not in head:
+        meta = head["meta"]
+        return {"issue_shares": dict(meta.get("warnings", {})), "outcome": older.outcome_of(meta),
+                "about": older.about_of(meta)}  # fmt: skip
+    outcome = None if head["outcome"] is None else Outcome(**head["outcome"])
+    return {"issue_shares": head["issue_shares"], "outcome": outcome, "about": older.about_of(head["about"])}
+
+
+def _columns(recording: Recording) -> dict[str, NDArray[Any]]:
+    columns: dict[str, NDArray[Any]] = {"t_s": recording.times_s}
+    _spread(columns, [f"reference_{c}_m" for c in _NED], recording.reference_m)
+    _spread(columns, [f"reference_{c}_mps" for c in _NED], recording.reference_velocity_mps)
+    for v, name in enumerate(recording.names):
+        thrust = recording.thrust_N[name]
+        _spread(columns, [f"{name}.{c}" for c in _STATE], recording.states[:, v])
+        _spread(columns, [f"{name}.measured_{c}" for c in _STATE], recording.odometry[:, v])
+        _spread(columns, [f"{name}.thrust{i + 1}_N" for i in range(thrust.shape[1])], thrust)
+        _spread(columns, [f"{name}.setpoint_{c}_m" for c in _NED], recording.setpoints_m[:, v])
+        _spread(columns, [f"{name}.current_{c}_mps" for c in _NED], recording.current_mps[:, v])
         for key in ("solve_ms", "mode", "slack_max", "neighbour_age_s"):
-            columns[f"{name}.{key}"] = getattr(record, key)[:, v]
+            columns[f"{name}.{key}"] = getattr(recording, key)[:, v]
     return columns
+
+
+def _thrust(table: Any, name: str) -> Array:
+    """(T,n) with as many thrusters as the vehicle has; none at all is possible."""
+    count = sum(column.startswith(f"{name}.thrust") for column in table.column_names)
+    return _stack(table, [f"{name}.thrust{i + 1}_N" for i in range(count)]) if count else np.zeros((len(table), 0))
 
 
 def _spread(columns: dict[str, NDArray[Any]], names: list[str], values: Array) -> None:
@@ -99,12 +127,12 @@ def _stack(table: Any, columns: list[str]) -> Array:
     return np.stack([table[c].to_numpy() for c in columns], axis=1)
 
 
-def _plan_table(record: RunRecord) -> Any:
-    count, vehicles, points, _ = record.plans_m.shape
+def _plan_table(recording: Recording) -> Any:
+    count, vehicles, points, _ = recording.plans_m.shape
     index = np.indices((count, vehicles, points)).reshape(3, -1)
-    flat = record.plans_m.reshape(-1, 3)
-    return pa.table({"t_s": record.plan_times_s[index[0]], "vehicle": index[1].astype(np.int16),
-                     "dt_s": record.plan_dt_s[index[2]], "n_m": flat[:, 0], "e_m": flat[:, 1],
+    flat = recording.plans_m.reshape(-1, 3)
+    return pa.table({"t_s": recording.plan_times_s[index[0]], "vehicle": index[1].astype(np.int16),
+                     "dt_s": recording.plan_dt_s[index[2]], "n_m": flat[:, 0], "e_m": flat[:, 1],
                      "d_m": flat[:, 2]})  # fmt: skip
 
 

@@ -19,7 +19,6 @@ Array = NDArray[np.float64]
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 WORLD_FRAME = "map"
-_LEVEL_OK, _LEVEL_WARN, _LEVEL_ERROR = 0, 1, 2
 
 
 def nanoseconds(t_s: float) -> int:
@@ -92,9 +91,8 @@ def diagnostics(t_s: float, statuses: Sequence[Any]) -> Any:
     return _new("diagnostic_msgs/msg/DiagnosticArray", header=header(t_s), status=list(statuses))
 
 
-def status(vehicle: str, mode: int, message: str, values: Mapping[str, object]) -> Any:
-    """diagnostic_msgs/DiagnosticStatus: the normal mode is OK, no thrust is an error, what lies between a warning."""
-    level = _LEVEL_OK if mode == 0 else _LEVEL_ERROR if mode >= 3 else _LEVEL_WARN
+def status(vehicle: str, level: int, message: str, values: Mapping[str, object]) -> Any:
+    """diagnostic_msgs/DiagnosticStatus of a vehicle's controller."""
     pairs = [_new("diagnostic_msgs/msg/KeyValue", key=key, value=str(value)) for key, value in values.items()]
     return _new("diagnostic_msgs/msg/DiagnosticStatus", level=level, name=f"shoal: {vehicle} controller",
                 message=message, hardware_id=vehicle, values=pairs)  # fmt: skip
