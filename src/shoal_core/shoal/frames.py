@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _HALF_SQRT = float(np.sqrt(0.5))
+_EAST_NORTH, _UP = np.array([1, 0, 2]), np.array([1.0, 1.0, -1.0])
+_LEFT_UP = np.array([1.0, -1.0, -1.0])
 
 
 def ned_to_enu(vector: Array) -> Array:
     """World vector (..., 3): east = NED y, north = NED x, up = -down."""
-    v = np.asarray(vector, dtype=float)
-    return np.stack([v[..., 1], v[..., 0], -v[..., 2]], axis=-1)
+    return np.asarray(vector, dtype=float).take(_EAST_NORTH, axis=-1) * _UP
 
 
 def frd_to_flu(vector: Array) -> Array:
     """Body vector (..., 3): forward stays, left = -starboard, up = -down."""
-    return np.asarray(vector * np.array([1.0, -1.0, -1.0]), dtype=float)
+    return np.asarray(vector, dtype=float) * _LEFT_UP
 
 
 def quaternion_ned_to_enu(quaternion: Array) -> Array:

@@ -16,6 +16,7 @@ from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import About, HealthEvent, Recording
 
 Array = NDArray[np.float64]
+STALE_PLAN = Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75)
 
 
 def heading_quaternion(heading_rad: Array) -> Array:
@@ -77,7 +78,7 @@ def make_record(
         must_see=((0, 1), (1, 0)),
         limits=Limits(),
         events=(
-            HealthEvent(1.0, "bluerov2", Mode.CONTROLLER, (Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75),)),
+            HealthEvent(1.0, "bluerov2", Mode.CONTROLLER, (STALE_PLAN,)),
         ),
         issue_shares={"stale plan from bluerov3": float(np.mean(times >= 1.0)) / 2},
         about=About(**{"task": "follow_path", "path": "circle", "fleet": "two", "condition": "default", "seed": seed,

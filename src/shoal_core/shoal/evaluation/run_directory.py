@@ -9,9 +9,9 @@ from pathlib import Path
 
 from shoal.errors import ShoalError
 from shoal.evaluation.summary import Summary
-from shoal.recordings.mcap_writer import write_mcap
 from shoal.recordings.parquet import write_parquet
 from shoal.recordings.recording import Recording
+from shoal.recordings.run_messages import write_bag
 
 RECORDING, SUMMARY = "recording", "summary.json"
 
@@ -26,7 +26,7 @@ def write_run(run: Recording, summary: Summary, folder: Path, recording: bool = 
         scratch.chmod(0o755)
         write_parquet(run, scratch)
         if recording:
-            write_mcap(run, scratch / RECORDING)
+            write_bag(run, scratch / RECORDING)
         (scratch / SUMMARY).write_text(summary.model_dump_json(indent=2) + "\n", encoding="utf-8")
         _swap_in(scratch, folder)
     finally:

@@ -14,19 +14,30 @@ from numpy.typing import NDArray
 from rosbags.highlevel import AnyReader, AnyReaderError
 
 from shoal.errors import ShoalError
-from shoal.frames import enu_to_ned, flu_to_frd, quaternion_enu_to_ned, scalar_first
+from shoal.frames import enu_to_ned
+from shoal.messages import topics
+from shoal.messages.topics import Topic
+from shoal.recordings.codec import ODOMETRY, TRAJECTORY, odometry_in_core, read_odometry
 from shoal.recordings.diagnostic_values import health_from_values
-from shoal.recordings.ros_messages import STORE
+from shoal.recordings.typestore import kind_of, store
 
 Array = NDArray[np.float64]
 
-ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
-TRAJECTORY, DIAGNOSTICS = "trajectory_msgs/msg/MultiDOFJointTrajectory", "diagnostic_msgs/msg/DiagnosticArray"
-FLOAT, STRING, VECTOR = "std_msgs/msg/Float64", "std_msgs/msg/String", "geometry_msgs/msg/Vector3"
+POSE, FLOAT = kind_of(topics.SETPOINT.type), kind_of(topics.THRUST.type)
+DIAGNOSTICS, CURRENT = kind_of(topics.DIAGNOSTICS.type), kind_of(topics.OCEAN_CURRENT.type)
+STRING = kind_of(topics.FORMATION.type)
 
-THRUST = re.compile(r"^/model/(?P<vehicle>[^/]+)/joint/(?P<thruster>.+)_joint/cmd_thrust$")
-SIGHT = re.compile(r"^/(?P<seer>[^/]+)/fov(?:_deg)?/(?P<seen>[^/]+)$")
-SETPOINT_NAMES = ("/fleet/setpoint", "/fleet/reference")  # among poses, in this order; then any that sounds like one
+
+def _pattern(topic: Topic, suffix: str = "") -> re.Pattern[str]:
+    """Finds the names in a topic's."""
+    name = topic.name.replace("/{other}", f"{suffix}/{{other}}")
+    blanks = {blank: f"(?P<{blank}>[^/]+)" for blank in ("vehicle", "other", "thruster")}
+    return re.compile(f"^{name.format(**blanks)}$")
+
+
+THRUST = _pattern(topics.THRUST)
+SIGHT = _pattern(topics.FOV, "(?:_deg)?")  # `fov_deg` in older recordings
+SETPOINT_NAMES = (topics.SETPOINT.name, topics.REFERENCE.name)  # in this order; then any that sounds like one
 SOUNDS_LIKE = re.compile(r"setpoint|reference|/ref$")
 CLOCKS_APART_NS = 10**9  # log times and stamps further apart than this are of different clocks
 RESET_NS = 500_000_000  # stamps that go back further than this: the simulation was reset
@@ -79,7 +90,7 @@ class Streams:
 def read_streams(folder: Path, setpoint: str | None = None) -> Streams:
     """Of a rosbag2 folder (MCAP or SQLite); `setpoint`: the topic to take, when the guess would be wrong."""
     try:
-        with AnyReader([folder], default_typestore=STORE) as reader:
+        with AnyReader([folder], default_typestore=store()) as reader:
             found = _read(reader, folder, setpoint)
     except (AnyReaderError, FileNotFoundError) as error:
         raise ShoalError(f"{folder}: {error}; expected a rosbag2 recording") from None
@@ -95,10 +106,11 @@ def _read(reader: Any, folder: Path, setpoint: str | None) -> Streams:
         if taker is not None:
             takers[connection.id] = taker
         elif (match := SIGHT.match(connection.topic)) and connection.msgtype == FLOAT:
-            found.sight_topics.add((match["seer"], match["seen"]))
+            found.sight_topics.add((match["vehicle"], match["other"]))
     wanted = [c for c in reader.connections if c.id in takers]
     for connection, log_ns, raw in reader.messages(connections=wanted) if wanted else ():
-        takers[connection.id](log_ns, reader.deserialize(raw, connection.msgtype))
+        quick = connection.msgtype == ODOMETRY
+        takers[connection.id](log_ns, bytes(raw) if quick else reader.deserialize(raw, connection.msgtype))
     return found
 
 
@@ -112,7 +124,7 @@ def _setpoint_topic(connections: Any, folder: Path, asked: str | None) -> str:
     likely = [t for t in (*poses, *trajectories) if SOUNDS_LIKE.search(t)]
     found = next((t for t in (*SETPOINT_NAMES, *likely) if t in poses), None) or next(iter(likely), None)
     if found is None:
-        raise ShoalError(f"{folder}: has no setpoint; expected a pose on /fleet/setpoint or a name by option")
+        raise ShoalError(f"{folder}: has no setpoint; expected a pose on {topics.SETPOINT.name}, or --setpoint")
     return found
 
 
@@ -127,25 +139,22 @@ def _taker(connection: Any, found: Streams, setpoint: str) -> Callable[[int, Any
         return lambda log_ns, m: stream.add(log_ns, None, float(m.data))
     if kind == DIAGNOSTICS:
         return lambda log_ns, m: _take_health(found, log_ns, m)
-    if kind == VECTOR and topic == "/ocean_current":
+    if kind == CURRENT and topic == topics.OCEAN_CURRENT.name:
         return lambda log_ns, m: found.current.add(log_ns, None, enu_to_ned(_vector(m)))
-    if kind == STRING and topic in ("/fleet/formation", "/fleet/test_status"):
-        stream = found.formation if topic == "/fleet/formation" else found.tests
+    if kind == STRING and topic in (topics.FORMATION.name, topics.TEST_STATUS.name):
+        stream = found.formation if topic == topics.FORMATION.name else found.tests
         return lambda log_ns, m: _take_json(stream, log_ns, m)
     return None
 
 
-def _take_odometry(found: Streams, topic: str, log_ns: int, message: Any) -> None:
+def _take_odometry(found: Streams, topic: str, log_ns: int, data: bytes) -> None:
     """`bluerov2/base_link` says whose it is; so does `/bluerov2/odometry`."""
-    child = message.child_frame_id.strip("/")
+    message = read_odometry(data)
+    child = message.child_frame.strip("/")
     vehicle = child.split("/")[0] if "/" in child else topic.strip("/").split("/")[0]
-    streams = found.truth if "truth" in topic else found.odometry
-    pose, twist = message.pose.pose, message.twist.twist
-    q = pose.orientation
-    attitude = quaternion_enu_to_ned(scalar_first(np.array([q.x, q.y, q.z, q.w])))
-    velocity, rate = flu_to_frd(_vector(twist.linear)), flu_to_frd(_vector(twist.angular))
-    state = np.concatenate([enu_to_ned(_vector(pose.position)), attitude, velocity, rate])
-    streams.setdefault(vehicle, Stream()).add(log_ns, _stamp_ns(message), state)
+    streams = found.truth if "truth" in topic else found.odometry  # `ground_truth` in older recordings
+    stamp_ns = message.sec * 10**9 + message.nanosec
+    streams.setdefault(vehicle, Stream()).add(log_ns, stamp_ns, odometry_in_core(message).state)
 
 
 def _take_health(found: Streams, log_ns: int, message: Any) -> None:

@@ -8,27 +8,15 @@ dies with its process, tells one that is still being written from one that was l
 from __future__ import annotations
 
 import fcntl
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mcap.writer import CompressionType, Writer
-from rosbags.typesys import TypesysError
 
-from shoal.errors import ShoalError
 from shoal.recordings.bag_metadata import NOTES, Notes, write_metadata
-from shoal.recordings.ros_messages import STORE
+from shoal.recordings.typestore import definition
 
 CHUNK_BYTES = 256 * 1024
-
-
-@lru_cache(maxsize=256)
-def definition(kind: str) -> tuple[str, str]:
-    """Text (ros2msg) and hash of a message type such as `std_msgs/msg/String`; ShoalError when it is not known."""
-    try:
-        return str(STORE.generate_msgdef(kind, ros_version=2)[0]), str(STORE.hash_rihs01(kind))
-    except (KeyError, TypesysError):
-        raise ShoalError(f"recording: type '{kind}' is unknown; expected one of the standard messages") from None
 
 
 class BagWriter:

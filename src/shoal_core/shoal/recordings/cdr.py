@@ -1,8 +1,9 @@
-"""The two messages of the control loop, read from and written to DDS's own bytes (CDR) with numpy.
+"""Odometry and trajectories, read from and written to DDS's own bytes (CDR) with numpy.
 
 rclpy turns a trajectory of forty points into four hundred Python objects, which takes longer than solving the
 optimisation. A raw subscription hands over the bytes instead, and a publisher takes them. What does not look exactly as
-our own nodes write it (one transform and one velocity a point, little endian) gives None: rclpy must read that.
+our own nodes write it (one transform and one velocity a point, little endian) gives None: it needs the type store.
+Only these two messages are worth it; everything else goes through `recordings.typestore`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,21 @@ POINT = np.dtype(
         "itemsize": 128,
     }
 )
+
+
+_POSE, _TWIST = slice(0, 7), slice(43, 49)  # of an Odometry's numbers; behind each are 36 of covariance
+_NUMBERS = 7 + 36 + 6 + 36
+
+
+@dataclass(frozen=True)
+class OdometryMessage:
+    """nav_msgs/Odometry without covariances. As on the wire: ENU, FLU, quaternions scalar last."""
+
+    sec: int
+    nanosec: int
+    frame: str
+    child_frame: str
+    numbers: Array  # (13,) position, rotation, linear, angular velocity
 
 
 @dataclass(frozen=True)
@@ -118,20 +134,30 @@ def write_trajectory(trajectory: Trajectory, frame: str) -> bytes:
     return bytes(head) + body
 
 
-def read_odometry(data: bytes) -> tuple[int, int, Array] | None:
-    """nav_msgs/Odometry: sec, nanosec and (13,) position, rotation (scalar last), linear, angular velocity."""
+def read_odometry(data: bytes) -> OdometryMessage | None:
+    """None: not as expected, or cut short."""
     if data[:START] != HEADER:
         return None
     try:
         reader = _Reader(data)
         sec, nanosec = reader.stamp()
-        reader.string()
-        reader.string()
+        frame, child = reader.string(), reader.string()
         reader.align(8)
-        numbers = np.frombuffer(data, "<f8", 7 + 36 + 6, reader.at)
+        numbers = np.frombuffer(data, "<f8", _NUMBERS, reader.at)
     except (struct.error, UnicodeDecodeError, ValueError):
         return None
-    return sec, nanosec, np.concatenate([numbers[:7], numbers[43:49]])
+    return OdometryMessage(sec, nanosec, frame, child, np.concatenate([numbers[_POSE], numbers[_TWIST]]))
+
+
+def write_odometry(odometry: OdometryMessage) -> bytes:
+    """The message, ready to publish; covariances are zero."""
+    head = bytearray(HEADER + struct.pack("<iI", odometry.sec, odometry.nanosec))
+    _put_string(head, odometry.frame)
+    _put_string(head, odometry.child_frame)
+    head.extend(b"\0" * (-(len(head) - START) % 8))
+    numbers = np.zeros(_NUMBERS, "<f8")
+    numbers[_POSE], numbers[_TWIST] = odometry.numbers[:7], odometry.numbers[7:]
+    return bytes(head) + numbers.tobytes()
 
 
 def _put_unsigned(data: bytearray, value: int) -> None:

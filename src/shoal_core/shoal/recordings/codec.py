@@ -1,0 +1,178 @@
+"""Core types ↔ the bytes of ROS messages (CDR), without ROS: the one place where NED/FRD meets ENU/FLU.
+
+The simulator's recordings and the nodes use the same functions. Odometry, plans and previews take the quick way of
+`recordings.cdr`, and the type store's where that does not apply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ShoalError
+from shoal.frames import (
+    enu_to_ned,
+    flu_to_frd,
+    frd_to_flu,
+    from_yaw,
+    ned_to_enu,
+    quaternion_enu_to_ned,
+    quaternion_ned_to_enu,
+    scalar_first,
+    scalar_last,
+    yaws_of,
+)
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE, POSITION, RATE, SIZE, VELOCITY
+from shoal.recordings import cdr, typestore
+
+Array = NDArray[np.float64]
+WORLD = "map"
+FLEET = "fleet"  # joint name of the common setpoint
+ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
+
+# Both ways are linear, so that a product does them; made from `shoal.frames`, which says what they mean.
+_ROTATION_OUT = scalar_last(quaternion_ned_to_enu(np.eye(4)))  # q_message = q_core @ …
+_ROTATION_IN = quaternion_enu_to_ned(scalar_first(np.eye(4)))  # q_core = q_message @ …
+
+
+def body_frame(vehicle: str) -> str:
+    """REP-105's base_link, one per vehicle."""
+    return f"{vehicle}/base_link"
+
+
+# -- time ---------------------------------------------------------------------------------------------------------
+
+
+def nanoseconds(t_s: float) -> int:
+    """Seconds as an integer stamp."""
+    return round(t_s * 1e9)
+
+
+def split(t_s: float) -> tuple[int, int]:
+    """`sec` and `nanosec` of a builtin_interfaces/Time."""
+    sec, nanosec = divmod(round(t_s * 1e9), 1_000_000_000)
+    return sec, nanosec
+
+
+# -- odometry -----------------------------------------------------------------------------------------------------
+
+
+def odometry_to_bytes(odometry: Odometry, vehicle: str) -> bytes:
+    """nav_msgs/Odometry: pose in the world, twist in the vehicle's own frame."""
+    state, numbers = odometry.state, np.empty(SIZE)
+    numbers[POSITION], numbers[ATTITUDE] = ned_to_enu(state[POSITION]), state[ATTITUDE] @ _ROTATION_OUT
+    numbers[VELOCITY], numbers[RATE] = frd_to_flu(state[VELOCITY]), frd_to_flu(state[RATE])
+    return cdr.write_odometry(cdr.OdometryMessage(*split(odometry.stamp_s), WORLD, body_frame(vehicle), numbers))
+
+
+def odometry_from_bytes(data: bytes) -> Odometry:
+    """As it is: whether the numbers may be believed is the gate's business."""
+    return odometry_in_core(read_odometry(data))
+
+
+def read_odometry(data: bytes) -> cdr.OdometryMessage:
+    """With its frames; ShoalError when it is no odometry."""
+    quick = cdr.read_odometry(data)
+    if quick is not None:
+        return quick
+    message = typestore.from_bytes(data, ODOMETRY)
+    stamp, pose, twist = message.header.stamp, message.pose.pose, message.twist.twist
+    p, q, v, w = pose.position, pose.orientation, twist.linear, twist.angular
+    numbers = np.array([p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z])
+    return cdr.OdometryMessage(stamp.sec, stamp.nanosec, message.header.frame_id, message.child_frame_id, numbers)
+
+
+def odometry_in_core(message: cdr.OdometryMessage) -> Odometry:
+    """In NED and FRD."""
+    numbers, state = message.numbers, np.empty(SIZE)
+    state[POSITION], state[ATTITUDE] = enu_to_ned(numbers[POSITION]), numbers[ATTITUDE] @ _ROTATION_IN
+    state[VELOCITY], state[RATE] = flu_to_frd(numbers[VELOCITY]), flu_to_frd(numbers[RATE])
+    return Odometry(message.sec + message.nanosec * 1e-9, state)
+
+
+# -- plans and previews -------------------------------------------------------------------------------------------
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """joint_names carries what the message has no field for: vehicle, sequence, committed."""
+    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}")
+    return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
+
+
+def plan_from_bytes(data: bytes) -> Plan:
+    """ShoalError when it is no plan; whether its numbers are finite is the gate's business."""
+    trajectory = _from_bytes(data)
+    names = trajectory.names
+    fields = dict(name.split("=", 1) for name in names[1:] if "=" in name)
+    if not names or not fields.get("seq", "").isdigit() or not len(trajectory.after_s):
+        raise ShoalError(
+            f"plan: joint_names = {list(names)}; expected [vehicle, seq=N, committed=0|1] and at least one point"
+        )
+    stamp_s, times, positions, velocities = _in_core(trajectory)
+    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, fields.get("committed") != "0")
+
+
+def preview_to_bytes(preview: Preview, stamp_s: float, name: str = FLEET) -> bytes:
+    """Without headings the rotations are all zero, which is no rotation at all: 'not given'."""
+    headings = preview.headings_rad
+    return _to_bytes((name,), stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
+
+
+def preview_from_bytes(data: bytes) -> Preview:
+    """ShoalError when there are no points, or their times do not increase."""
+    trajectory = _from_bytes(data)
+    if not len(trajectory.after_s):
+        raise ShoalError("reference: no points; expected at least one")
+    _, times, positions, velocities = _in_core(trajectory)
+    if not (times[1:] > times[:-1]).all():
+        raise ShoalError("reference: time_from_start does not rise; expected increasing times")
+    rotations = trajectory.transforms[:, 3:]
+    headings = None
+    if rotations.any(axis=1).all():
+        headings = yaws_of(rotations @ _ROTATION_IN)
+        if (abs(headings[1:] - headings[:-1]) > np.pi).any():  # unwrapping costs as much as all the rest
+            headings = np.unwrap(headings)
+    return Preview(times, positions, velocities, headings)
+
+
+def _to_bytes(
+    names: tuple[str, ...], stamp_s: float, times_s: Array, positions_m: Array, velocities_mps: Array, yaw: Array | None
+) -> bytes:
+    transforms = np.zeros((len(times_s), 7))
+    transforms[:, :3] = ned_to_enu(positions_m)
+    if yaw is not None:
+        transforms[:, 3:] = from_yaw(yaw) @ _ROTATION_OUT
+    after_s, velocities = times_s - stamp_s, ned_to_enu(velocities_mps)
+    return cdr.write_trajectory(cdr.Trajectory(*split(stamp_s), names, after_s, transforms, velocities), WORLD)
+
+
+def _from_bytes(data: bytes) -> cdr.Trajectory:
+    """The quick way for what our nodes write, the type store's for the rest."""
+    quick = cdr.read_trajectory(data)
+    if quick is not None:
+        return quick
+    message = typestore.from_bytes(data, TRAJECTORY)
+    table = np.array([_row(point) for point in message.points]).reshape(-1, 11)
+    stamp, names = message.header.stamp, tuple(message.joint_names)
+    return cdr.Trajectory(stamp.sec, stamp.nanosec, names, table[:, 0], table[:, 1:8], table[:, 8:11])
+
+
+def _row(point: Any) -> tuple[float, ...]:
+    """Time, translation, rotation, velocity."""
+    if not len(point.transforms) or not len(point.velocities):
+        raise ShoalError("trajectory: a point without transform or velocity; expected one of each")
+    t, p, q = point.time_from_start, point.transforms[0].translation, point.transforms[0].rotation
+    v = point.velocities[0].linear
+    return (t.sec + t.nanosec * 1e-9, p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z)
+
+
+def _in_core(trajectory: cdr.Trajectory) -> tuple[float, Array, Array, Array]:
+    """Stamp, absolute times (K,), positions and velocities (K,3) in NED."""
+    stamp_s = trajectory.stamp_s
+    positions, velocities = enu_to_ned(trajectory.transforms[:, :3]), enu_to_ned(trajectory.velocities)
+    return stamp_s, stamp_s + trajectory.after_s, positions, velocities
