@@ -11,6 +11,7 @@ pytest.importorskip("rclpy")
 
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message, serialize_message
+from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.errors import ShoalError
@@ -19,7 +20,7 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal_ros import convert
-from shoal_ros.formation import FormationNews, formation_from_json, formation_to_json
+from shoal_ros.formation import formation_from_message, formation_to_message
 
 pytestmark = pytest.mark.ros
 RNG = np.random.default_rng(5)
@@ -110,30 +111,21 @@ def test_stamps(t_s: float) -> None:
     assert convert.from_stamp(convert.to_stamp(t_s)) == pytest.approx(t_s, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "formation",
-    [
-        Formation(kind="point", spacing_m=2.2),
-        Formation(kind="ring", radius_m=((0.0, 3.0), (10.0, 4.0))),
-        Formation(kind="line", spacing_m=2.0, heading_deg=20.0),
-    ],
-)
-def test_formation_there_and_back(formation: Formation) -> None:
-    names = ["a", "b", "c"]
-    slots = formation.assign(names, RNG.normal(size=(3, 3)), np.zeros(3), yaw_rad=0.3)
-    news = formation_from_json(formation_to_json(FormationNews(slots, (("a", "b"), ("c", "a")))))
-    assert news.sight == (("a", "b"), ("c", "a"))
-    assert news.slots.order == slots.order
-    common = Preview(np.arange(4.0), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)))
-    for name in names:
-        before, after = slots.setpoint(name, common), news.slots.setpoint(name, common)
-        np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-12)
-        np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-12)
-        if before.headings_rad is not None:
-            np.testing.assert_allclose(after.headings_rad, before.headings_rad, atol=1e-12)
+def test_poses_and_paths_for_display() -> None:
+    """3 m north, 4 m east, 5 m deep, heading east: no rotation in ENU."""
+    pose = convert.to_pose_stamped(2.25, np.array([3.0, 4.0, 5.0]), math.radians(90))
+    p, q = pose.pose.position, pose.pose.orientation
+    assert (p.x, p.y, p.z) == (4.0, 3.0, -5.0) and (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))
+    assert (convert.from_stamp(pose.header.stamp), pose.header.frame_id) == (2.25, "map")
+    position, attitude = convert.from_pose(convert.to_pose(np.array([3.0, 4.0, 5.0]), some_odometry().attitude))
+    np.testing.assert_allclose(position, [3.0, 4.0, 5.0])
+    assert np.linalg.norm(attitude) == pytest.approx(1.0)
+    path = convert.to_path(1.0, np.array([1.0, 1.5]), np.array([[0.0, 0, 0], [3, 4, 5]]))
+    assert [convert.from_stamp(item.header.stamp) for item in path.poses] == [1.0, 1.5]
+    assert (path.poses[1].pose.position.x, path.poses[1].pose.orientation.w) == pytest.approx((4.0, math.sqrt(0.5)))
 
 
-def test_formation_says_what_it_cannot_read() -> None:
-    for text in ("", "{}", "[1]", '{"offsets": 3}'):
-        with pytest.raises(ShoalError, match="formation"):
-            formation_from_json(text)
+def test_formation_as_a_message() -> None:
+    placement = Formation(kind="line", spacing_m=2.0).assign(["a", "b"], np.zeros((2, 3)), np.zeros(3), yaw_rad=0.3)
+    message = through_dds(formation_to_message(placement))
+    assert isinstance(message, String) and formation_from_message(message).order == placement.order

@@ -21,14 +21,14 @@ from shoal.frames import flu_to_frd, frd_to_flu
 from shoal.messages import topics
 from shoal.messages.placement import Placement
 
-Positive = Annotated[float, Field(gt=0)]
+Radius = Annotated[float, Field(ge=0)]
 
 
 class _Message(FileModel):
     """What the JSON must look like. Numbers that are not finite are refused, as in any file."""
 
     offsets: dict[str, Vector] = Field(min_length=1)
-    radius_m: Positive | tuple[tuple[float, Positive], ...]  # or [t_s, radius_m] over time
+    radius_m: tuple[tuple[float, Radius], ...] = Field(min_length=1)  # (t_s, radius)
     headings_rad: dict[str, float] | None
     yaw_rad: float
     order: tuple[str, ...]
@@ -42,10 +42,9 @@ class _Message(FileModel):
                 raise ValueError(f"{key} is of {sorted(found)}, expected {sorted(names)} as offsets")
         for name in {name for pair in self.sight for name in pair} - names:
             raise ValueError(f"sight names '{name}', expected one of {', '.join(self.offsets)}")
-        if isinstance(self.radius_m, tuple):
-            times = [t for t, _ in self.radius_m]
-            if not times or any(b <= a for a, b in pairwise(times)):
-                raise ValueError(f"radius_m has times {times}, expected at least one, increasing")
+        times = [t for t, _ in self.radius_m]
+        if any(b <= a for a, b in pairwise(times)):
+            raise ValueError(f"radius_m has times {times}, expected increasing ones")
         return self
 
 
@@ -77,11 +76,12 @@ def formation_from_json(text: str) -> Placement:
         raise ShoalError(f"{topic}: {text[:60]!r} is not JSON ({error}); expected a formation") from None
     if not isinstance(data, dict):
         raise ShoalError(f"{topic}: {text[:60]!r} is no JSON object; expected a formation")
-    read = validate(Path(topic), data, _Message)
+    constant = "radius_m" in data and not isinstance(data["radius_m"], list)
+    read = validate(Path(topic), data | ({"radius_m": [[0.0, data["radius_m"]]]} if constant else {}), _Message)
     headings = read.headings_rad
     return Placement(
         offsets={name: flu_to_frd(np.array(offset)) for name, offset in read.offsets.items()},
-        radius_m=read.radius_m,
+        radius_m=read.radius_m[0][1] if constant else read.radius_m,
         headings_rad=None if headings is None else {name: -h for name, h in headings.items()},
         yaw_rad=_other_yaw(read.yaw_rad),
         order=read.order,
