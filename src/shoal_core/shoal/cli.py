@@ -1,6 +1,6 @@
 """`shoal …`: the command line.
 
-CommandQueue live in `shoal/commands/*.py` and in the sister packages named below; each module has `register(app)`. They
+Commands live in `shoal/commands/*.py` and in the sister packages named below; each module has `register(app)`. They
 import what is heavy (CasADi, matplotlib, …) inside their functions, so that `shoal --help` answers at once.
 """
 
@@ -24,7 +24,7 @@ SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_recorder", "shoal_rqt")  # packag
 
 
 class _Sentences(TyperGroup):
-    """Tells bad input as a sentence on stderr and exits with 2, as for a wrong option."""
+    """Bad input is one sentence on stderr and exit code 2, as for a wrong option."""
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():

@@ -3,7 +3,7 @@
 A run may take its process with it (a crash in a solver's native code). Three things about Dask then matter: it blames
 every task that lay on that worker, so suspects are run again, alone; its nanny does not restart a worker that dies
 while starting, so a local cluster that has lost workers for good gets new ones; and a cluster gives up, after 15 s, a
-worker that a busy machine is slow to restart, together with the task it has just begun, so it is told to wait.
+worker that a busy machine is slow to restart, together with the task it has just begun, so it is made to wait.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Workers:
         self._complete_s = time.monotonic()  # when all workers were last seen
         self._config = ExitStack()
         self._interrupted = False
-        self._before: Any = signal.SIG_IGN  # what Ctrl-C did before
+        self._restore: Callable[[], object] | None = None  # what Ctrl-C did before
 
     def __enter__(self) -> Workers:
-        in_main = threading.current_thread() is threading.main_thread()
-        if in_main and (before := signal.getsignal(signal.SIGINT)) is not signal.SIG_IGN:
-            self._before = before
-            signal.signal(signal.SIGINT, self._interrupt)
+        """Ctrl-C is ours, even where it was inherited as ignored: a shell ignores it in background jobs."""
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGINT, self._interrupt)
+            self._restore = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
         return self
 
     def __exit__(self, kind: object, *rest: object) -> None:
@@ -58,8 +58,8 @@ class Workers:
                     thing.close()
             self._config.close()
         finally:
-            if self._before is not signal.SIG_IGN:
-                signal.signal(signal.SIGINT, self._before)
+            if self._restore is not None:
+                self._restore()
         if self._interrupted and kind is None:
             raise KeyboardInterrupt
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from shoal.campaigns.job import DEFAULT_SIMULATE, Job
+from shoal.campaigns.job import Job
+from shoal.campaigns.vary import combinations, varied
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml, validate
+from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
 from shoal.simulation.conditions import Condition, load_condition
+from shoal.tasks.run import RunSpec, task_class
 
 Inline = dict[str, Any]  # a condition written in place; needs a name
 Record = Literal["none", "first", "failed", "worst", "all"]
 
 
 class Cell(FileModel):
-    """One line of a free list; everything not given comes from the campaign's own first entries."""
+    """One line of a free list."""
 
-    path: str
+    path: str = ""
     condition: str | Inline = "default"
     fleet: str | int = "2"
     controller: str = "nmpc"
@@ -29,29 +32,33 @@ class Cell(FileModel):
 
 
 class Campaign(FileModel):
-    """paths × conditions × vary × fleets × controllers, and/or a list of cells; each with `runs` seeds."""
+    """paths × conditions × fleets × controllers × vary, and/or a list of cells; each with `runs` seeds."""
 
     name: str = ""
     description: str = ""
     source: str = ""
-    paths: tuple[str, ...] = ()
+    task: str = Field(default="follow_path", description="shipped name or package.module:Name")
+    task_settings: dict[str, Any] = Field(default_factory=dict)
+    paths: tuple[str, ...] = ()  # of tasks that follow one
     conditions: tuple[str | Inline, ...] = ("default",)
-    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)  # e.g. {link.loss: [0, 0.3]}: with every condition
     fleets: tuple[str | int, ...] = ("2",)
-    controllers: tuple[str, ...] = ("nmpc",)
+    controllers: tuple[str, ...] = ("nmpc",)  # shipped names, files or package.module:Name
+    # {link.loss: [0, 0.3], controller.weights.position_xy: [20, 50]}: every combination, with each of the above
+    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
+    metrics: tuple[str, ...] = ()  # package.module:NAME, beyond those of every run
     runs: int = Field(default=20, ge=1)  # seeds per cell; --runs overrides
     first_seed: int = Field(default=0, ge=0)
-    duration_s: float | None = Field(default=None, gt=0)  # None: each path's own
-    control_period_s: float | None = Field(default=None, gt=0)
+    duration_s: float | None = Field(default=None, gt=0)  # None: the task's own
+    control_period_s: float | None = Field(default=None, gt=0)  # None: the fleet file's
     record: Record = "worst"  # which runs keep a full recording; worst: of each cell, simulated again when all is done
     series_step_s: float = Field(default=1.0, gt=0)  # of the decimated time series kept of every run
-    simulate: str = DEFAULT_SIMULATE
 
     @model_validator(mode="after")
-    def _something_to_run(self) -> Campaign:
-        if not self.paths and not self.cells:
-            raise ValueError("no paths and no cells; expected at least one of either")
+    def _choices_to_vary(self) -> Campaign:
+        for key, values in self.vary.items():
+            if not values:
+                raise ValueError(f"vary.{key} has no values; expected at least one")
         return self
 
 
@@ -64,27 +71,64 @@ def load_campaign(name_or_path: str | Path) -> Campaign:
 
 def campaign_jobs(campaign: Campaign, file: str | Path = "campaign") -> list[Job]:
     """All runs, seed by seed: a campaign that is stopped early has every cell equally often."""
-    conditions = [
-        _varied(_condition(file, c), choice, file) for c in campaign.conditions for choice in _choices(campaign)
-    ]
-    _refuse_two_contents(conditions, file)
-    cells: list[tuple[str, Condition, str, str, float | None]] = [
-        (path, condition, str(fleet), controller, campaign.duration_s)
-        for path, condition, fleet, controller in product(
-            campaign.paths, conditions, campaign.fleets, campaign.controllers
-        )
-    ]
-    cells += [
-        (c.path, _condition(file, c.condition), str(c.fleet), c.controller, c.duration_s or campaign.duration_s)
-        for c in campaign.cells
-    ]
+    _check_paths(campaign, file)
+    specs = [*_product(campaign, file), *_listed(campaign, file)]
     jobs = [
-        Job(path, fleet=fleet, condition=condition, seed=campaign.first_seed + run, controller=controller,
-            duration_s=duration_s, control_period_s=campaign.control_period_s, simulate=campaign.simulate)
+        Job(RunSpec(**{**vars(spec), "seed": campaign.first_seed + run}), campaign.metrics)
         for run in range(campaign.runs)
-        for path, condition, fleet, controller, duration_s in cells
-    ]  # fmt: skip
-    return list({job.key(): job for job in jobs}.values())
+        for spec in specs
+    ]
+    by_key = {job.key(): job for job in jobs}
+    _refuse_two_contents(by_key, campaign.first_seed, file)
+    return list(by_key.values())
+
+
+def _product(campaign: Campaign, file: str | Path) -> Iterator[RunSpec]:
+    """Conditions outside: a report keeps the order of the file."""
+    follows = task_class(campaign.task).follows_path
+    if follows and not campaign.paths:
+        return
+    conditions = [_condition(file, given) for given in campaign.conditions]
+    for path in campaign.paths if follows else ("",):
+        for condition in conditions:
+            for fleet in campaign.fleets:
+                for controller in campaign.controllers:
+                    spec = _spec(campaign, path, condition, fleet, controller, campaign.duration_s)
+                    for choice in combinations(campaign.vary):
+                        yield varied(spec, choice, f"{file}: vary")
+
+
+def _listed(campaign: Campaign, file: str | Path) -> Iterator[RunSpec]:
+    for cell in campaign.cells:
+        duration_s = cell.duration_s or campaign.duration_s
+        yield _spec(campaign, cell.path, _condition(file, cell.condition), cell.fleet, cell.controller, duration_s)
+
+
+def _spec(
+    campaign: Campaign, path: str, condition: Condition, fleet: str | int, controller: str, duration_s: float | None
+) -> RunSpec:
+    return RunSpec(
+        path=path,
+        fleet=str(fleet),
+        condition=condition,
+        controller=load_controller_file(controller),
+        duration_s=duration_s,
+        control_period_s=campaign.control_period_s,
+        task=campaign.task,
+        task_settings=campaign.task_settings,
+    )
+
+
+def _check_paths(campaign: Campaign, file: str | Path) -> None:
+    """A value in a file acts, or the file is refused."""
+    given = [*campaign.paths, *(cell.path for cell in campaign.cells if cell.path)]
+    if not task_class(campaign.task).follows_path:
+        if given:
+            raise ShoalError(f"{file}: paths = {given}: task '{campaign.task}' follows no path; expected none")
+    elif not given:
+        raise ShoalError(f"{file}: no paths and no cells; expected at least one of either")
+    elif any(not cell.path for cell in campaign.cells):
+        raise ShoalError(f"{file}: cells: one has no path; expected one for task '{campaign.task}'")
 
 
 def _condition(file: str | Path, given: str | Inline) -> Condition:
@@ -95,29 +139,13 @@ def _condition(file: str | Path, given: str | Inline) -> Condition:
     return validate(Path(file), given, Condition)
 
 
-def _choices(campaign: Campaign) -> list[dict[str, Any]]:
-    return [dict(zip(campaign.vary, values, strict=True)) for values in product(*campaign.vary.values())]
-
-
-def _varied(condition: Condition, choice: dict[str, Any], file: str | Path) -> Condition:
-    """The condition with dotted keys replaced, named after what was changed."""
-    if not choice:
-        return condition
-    data = condition.model_dump(mode="json")
-    for dotted, value in choice.items():
-        *parents, last = dotted.split(".")
-        place: Any = data
-        for parent in parents:
-            place = place.get(parent) if isinstance(place, dict) else None
-        if not isinstance(place, dict) or last not in place:
-            raise ShoalError(f"{file}: vary.{dotted}: is no key of a condition; expected for example link.loss")
-        place[last] = value
-    data["name"] = ", ".join([condition.name, *[f"{k.split('.')[-1]}={v}" for k, v in choice.items()]])
-    return validate(Path(file), data, Condition)
-
-
-def _refuse_two_contents(conditions: list[Condition], file: str | Path) -> None:
-    seen: dict[str, str] = {}
-    for condition in conditions:
-        if seen.setdefault(condition.name, condition.content_hash()) != condition.content_hash():
-            raise ShoalError(f"{file}: conditions: two different ones are named '{condition.name}'; expected one each")
+def _refuse_two_contents(by_key: dict[str, Job], seed: int, file: str | Path) -> None:
+    """Two different runs of one name would be counted as one cell."""
+    seen: set[tuple[str, ...]] = set()
+    for job in by_key.values():
+        if job.spec.seed != seed:
+            continue
+        if job.cell in seen:
+            which = " · ".join(word for word in job.cell if word)
+            raise ShoalError(f"{file}: two different cells are named '{which}'; expected a name for each")
+        seen.add(job.cell)

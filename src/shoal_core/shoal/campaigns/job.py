@@ -1,102 +1,101 @@
-"""One run of a campaign: what to simulate, its key, and how the simulator is called."""
+"""One run of a campaign, and its key."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from shoal.config.files import find_config
+from shoal.control.registry import ControllerFile
 from shoal.errors import ShoalError
-from shoal.provenance import code_version
-from shoal.recordings.recording import RunRecord
+from shoal.evaluation.metrics import all_metrics
+from shoal.fleet.file import Fleet
+from shoal.fleet.generate import resolve_fleet
+from shoal.fleet.setup import settings_of
+from shoal.plugins import find, is_dotted
+from shoal.recordings.recording import About
 from shoal.simulation.conditions import Condition
-
-if TYPE_CHECKING:
-    from shoal.simulation.simulator import RunSpec
-
-DEFAULT_SIMULATE = "shoal.campaigns.job:simulate_job"
+from shoal.tasks.base import TaskContext
+from shoal.tasks.run import RunSpec, about_run, load_inputs, make_task, task_class
 
 
 @dataclass(frozen=True)
 class Job:
-    """Plain values, picklable; the attributes are those of `shoal.simulation.simulator.RunSpec`."""
+    """Plain values, picklable. Condition and controller are loaded: their files may change while workers start."""
 
-    path: str  # name of a standard path, or a file
-    fleet: str  # number of vehicles, name of a fleet file, or a file
-    condition: Condition
-    seed: int
-    controller: str = "nmpc"
-    duration_s: float | None = None
-    control_period_s: float | None = None  # None: the simulator's default
-    simulate: str = DEFAULT_SIMULATE  # "package.module:function", Job → RunRecord
+    spec: RunSpec
+    metrics: tuple[str, ...] = ()  # beyond those of every run and of the task
+
+    def __post_init__(self) -> None:
+        spec = self.spec
+        if not isinstance(spec.condition, Condition) or not isinstance(spec.controller, ControllerFile):
+            _, condition, controller = load_inputs(spec)
+            loaded = {**vars(spec), "condition": condition, "controller": controller}
+            object.__setattr__(self, "spec", RunSpec(**loaded))
 
     @property
-    def cell(self) -> tuple[str, str, str, str]:
+    def condition(self) -> Condition:
+        """Loaded."""
+        assert isinstance(self.spec.condition, Condition)
+        return self.spec.condition
+
+    @property
+    def controller(self) -> ControllerFile:
+        """Loaded."""
+        assert isinstance(self.spec.controller, ControllerFile)
+        return self.spec.controller
+
+    def about(self) -> About:
+        """What the recording of this run will say of itself."""
+        fleet = resolve_fleet(self.spec.fleet) if isinstance(self.spec.fleet, str) else self.spec.fleet
+        return about_run(self.spec, fleet, self.condition, self.controller)
+
+    @property
+    def cell(self) -> tuple[str, ...]:
         """Runs of one cell differ in nothing but the seed."""
-        return self.path, self.condition.name, self.fleet, self.controller
+        about = self.about()
+        return about.task, about.path, about.condition, about.fleet, about.controller
 
     def key(self) -> str:
         """Equal for equal runs: names and contents of all that decides the result, never where files lie."""
+        spec = self.spec
+        follows = task_class(spec.task).follows_path
         parts = {
-            "path": [_stem(self.path), file_hash("paths", self.path)],
-            "fleet": [_stem(self.fleet), fleet_hash(self.fleet)],
+            "task": [spec.task, _plain(spec.task_settings), source_hash("task", spec.task)],
+            "path": [_stem(spec.path), file_hash("paths", spec.path)] if follows else None,
+            "fleet": fleet_hash(spec.fleet),
             "condition": [self.condition.name, self.condition.content_hash()],
-            "seed": self.seed,
-            "controller": self.controller,
-            "duration_s": self.duration_s,
-            "control_period_s": self.control_period_s,
-            "simulate": self.simulate,
+            "controller": [
+                self.controller.model_dump(mode="json", exclude={"description"}),
+                source_hash("controller", self.controller.controller),
+            ],
+            "seed": spec.seed,
+            "duration_s": spec.duration_s,
+            "control_period_s": spec.control_period_s,
+            "metrics": [[name, source_hash("metric", name)] for name in self.metrics],
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def simulate_job(job: Job) -> RunRecord:
-    """The fleet simulator on this job."""
-    from shoal.simulation.simulator import RunSpec  # loads CasADi; campaigns and reports need it not
-
-    spec = RunSpec(job.path, job.fleet, job.condition, job.seed, job.controller, job.duration_s)
-    if job.control_period_s is not None:
-        spec = replace(spec, control_period_s=job.control_period_s)
-    return simulate_spec(spec)
-
-
-def simulate_spec(spec: RunSpec, progress: Callable[[float], None] | None = None) -> RunRecord:
-    """Simulate, and note which code did it."""
-    from shoal.simulation.simulator import simulate
-
-    record = simulate(spec, progress)
-    return replace(record, meta={**record.meta, "code_version": code_version()})
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def check_inputs(jobs: Iterable[Job]) -> None:
-    """Load every path and fleet once: a misspelt name should stop a campaign, not crash its runs one by one."""
-    wanted = [job for job in jobs if job.simulate == DEFAULT_SIMULATE]
-    if wanted:
-        from shoal.fleet.generate import resolve_fleet
-        from shoal.guidance.path_file import load_path
-
-        for path in dict.fromkeys(job.path for job in wanted):
-            load_path(path)
-        for fleet in dict.fromkeys(job.fleet for job in wanted):
-            resolve_fleet(fleet)
-
-
-def find_simulate(dotted: str) -> Callable[[Job], RunRecord]:
-    """The callable that `package.module:function` names."""
-    module_name, _, function = dotted.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ShoalError(f"simulate = '{dotted}': {error}; expected an importable package.module:function") from None
-    if not callable(found):
-        raise ShoalError(f"simulate = '{dotted}': is no function; expected package.module:function")
-    return found
+    """Everything that jobs name is loaded once: a misspelt name stops a campaign instead of crashing run after run."""
+    seen: set[str] = set()
+    for job in jobs:
+        spec = job.spec
+        mark = json.dumps([spec.task, _plain(spec.task_settings), spec.path, str(spec.fleet), job.controller.name])
+        if mark in seen:
+            continue
+        seen.add(mark)
+        fleet, condition, controller = load_inputs(spec)
+        make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
+        settings_of(controller, fleet)
+        all_metrics([*task_class(spec.task).metrics, *job.metrics])
 
 
 @lru_cache(maxsize=256)
@@ -109,16 +108,32 @@ def file_hash(kind: str, name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def fleet_hash(name: str) -> str:
-    """Of the fleet behind a number, name or file, and of its vehicles' files; empty when there is none."""
-    from shoal.fleet.generate import resolve_fleet
-
-    try:
-        fleet = resolve_fleet(name)
-        types = [file_hash("vehicles", member.type) for member in fleet.vehicles]
-    except ShoalError:
+def source_hash(kind: str, name: str) -> str:
+    """Of the module of a user's own class, which no version of ours covers; empty for shipped names."""
+    if not is_dotted(name):
         return ""
+    find(kind, name, {})  # imports it
+    file = sys.modules[name.partition(":")[0]].__file__
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else ""
+
+
+def fleet_hash(fleet: str | Fleet) -> str:
+    """Of a fleet by number, name, file or value, and of its vehicles' files."""
+    return _named_fleet_hash(fleet) if isinstance(fleet, str) else _hash_of(fleet)
+
+
+@lru_cache(maxsize=64)
+def _named_fleet_hash(name: str) -> str:
+    return _hash_of(resolve_fleet(name))
+
+
+def _hash_of(fleet: Fleet) -> str:
+    types = [file_hash("vehicles", member.type) for member in fleet.vehicles]
     return hashlib.sha256(f"{fleet.model_dump_json()}{types}".encode()).hexdigest()[:12]
+
+
+def _plain(settings: Any) -> Any:
+    return json.loads(json.dumps(dict(settings), sort_keys=True, default=str))
 
 
 def _stem(name: str) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.messages.geometry import distances_m, fov_angles_deg
 from shoal.messages.state import POSITION
-from shoal.recordings.recording import RunRecord
+from shoal.recordings.recording import Recording
 
 Array = NDArray[np.float64]
 
@@ -26,19 +26,19 @@ SERIES_SCHEMA = pa.schema([
 ])  # fmt: skip
 
 
-def series_table(key: str, record: RunRecord, step_s: float) -> Any:
+def series_table(key: str, recording: Recording, step_s: float) -> Any:
     """One row per `step_s`."""
-    starts = _bin_starts(record.times_s, step_s)
-    fov, distance = fov_angles_deg(record.states, record.must_see), distances_m(record.states)
-    centre, reference = record.centroid_m[starts], record.reference_m[starts]
+    starts = _bin_starts(recording.times_s, step_s)
+    fov, distance = fov_angles_deg(recording.states, recording.must_see), distances_m(recording.states)
+    centre, reference = recording.centroid_m[starts], recording.reference_m[starts]
     columns: dict[str, Any] = {
         "key": [key] * len(starts),
-        "t_s": record.times_s[starts],
+        "t_s": recording.times_s[starts],
         **{f"{axis}_m": centre[:, i] for i, axis in enumerate("xyz")},
         **{f"reference_{axis}_m": reference[:, i] for i, axis in enumerate("xyz")},
         "fov_max_deg": _pooled(np.maximum, fov, starts),
         "distance_min_m": _pooled(np.minimum, distance, starts),
-        "vehicles_m": list(record.states[starts, :, POSITION].reshape(len(starts), -1).astype(np.float32)),
+        "vehicles_m": list(recording.states[starts, :, POSITION].reshape(len(starts), -1).astype(np.float32)),
     }
     return pa.table({n: pa.array(columns[n], type=SERIES_SCHEMA.field(n).type) for n in SERIES_SCHEMA.names})
 

@@ -6,7 +6,7 @@ recordings/<key>/      a full run directory, for the runs that keep one
 runs.parquet           the data set, compacted from rows/, sorted, without machine-dependent columns
 timing.parquet         solve and wall times by key
 series.parquet         all series, sorted
-campaign.json          what was asked for, by which code
+campaign.json          what was asked for, by which code, and what is known of each metric
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.campaigns.rows import DATA_SCHEMA, ROW_SCHEMA, SORT_KEYS, TIMING_SCHEMA, Row, row_table
+from shoal.campaigns.rows import Row, data_columns, one_table, row_table
 from shoal.campaigns.series import SERIES_SCHEMA
 from shoal.errors import ShoalError
+from shoal.evaluation.metric import MetricInfo
+from shoal.evaluation.metrics import METRICS
 
 _SCRATCH = ".tmp-"
 
@@ -70,7 +72,7 @@ class Store:
         """Commit one run: its series first, its row last."""
         if series is not None:
             _write(series, self.series / f"{row['key']}.parquet")
-        _write(row_table(row), self._row(row["key"]))
+        _write(row_table(row, self.metrics()), self._row(row["key"]))
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop rows, so that their runs are made again."""
@@ -84,21 +86,21 @@ class Store:
         """
         wanted = self.about().get("keys")
         keys = sorted(self.done() if wanted is None else self.done() & set(wanted))
-        tables = [_read(self._row(key), ROW_SCHEMA) for key in keys]
-        return (pa.concat_tables(tables) if tables else ROW_SCHEMA.empty_table()).sort_by(SORT_KEYS)
+        return one_table([_read(self._row(key)) for key in keys], self.metrics())
 
     def read_series(self, keys: Iterable[str]) -> dict[str, Any]:
         """The decimated series of those runs that left one, as pandas frames."""
         files = {key: self.series / f"{key}.parquet" for key in keys}
-        return {key: _read(file, SERIES_SCHEMA).to_pandas() for key, file in files.items() if file.is_file()}
+        return {key: _read(file).to_pandas() for key, file in files.items() if file.is_file()}
 
     def compact(self) -> Any:
         """Write the data set; gives all rows back. Doing it again changes nothing."""
         rows = self.read_rows()
-        _write(rows.select(DATA_SCHEMA.names), self.folder / "runs.parquet")
-        _write(rows.select(TIMING_SCHEMA.names), self.folder / "timing.parquet")
+        data, timing = data_columns(rows, self.metrics())
+        _write(rows.select(data), self.folder / "runs.parquet")
+        _write(rows.select(timing), self.folder / "timing.parquet")
         files = [self.series / f"{key}.parquet" for key in rows["key"].to_pylist()]
-        tables = [_read(file, SERIES_SCHEMA) for file in files if file.is_file()]
+        tables = [_read(file) for file in files if file.is_file()]
         _write(pa.concat_tables(tables) if tables else SERIES_SCHEMA.empty_table(), self.folder / "series.parquet")
         return rows
 
@@ -106,6 +108,11 @@ class Store:
         """What was asked for; empty before the first campaign."""
         file = self.folder / "campaign.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+    def metrics(self) -> list[MetricInfo]:
+        """Those of the campaign, in order; of every run if it does not say."""
+        given = self.about().get("metrics")
+        return [m.info for m in METRICS] if given is None else [MetricInfo.model_validate(m) for m in given]
 
     def write_json(self, name: str, data: object) -> None:
         """A small file, replaced in one step."""
@@ -123,14 +130,10 @@ class Store:
                 file.unlink(missing_ok=True)
 
 
-def _read(file: Path, schema: Any) -> Any:
+def _read(file: Path) -> Any:
     """Plainly: a campaign has thousands of these, and pyarrow's data sets cost ten times as much to open."""
     with pq.ParquetFile(file) as handle:
-        found = handle.read()
-    # What an older version did not write yet is null.
-    written = set(found.schema.names)
-    columns = [found[f.name].cast(f.type) if f.name in written else pa.nulls(len(found), f.type) for f in schema]
-    return pa.table(columns, schema=schema)
+        return handle.read()
 
 
 def _write(table: Any, file: Path) -> None:

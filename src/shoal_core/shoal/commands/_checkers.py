@@ -33,12 +33,33 @@ def condition(path: Path) -> str:
     return f"condition {loaded.name}, {loaded.content_hash()}"
 
 
+def controller(path: Path) -> str:
+    """The class is imported; its settings and those of the runtime around it are checked."""
+    from shoal.control.registry import load_controller_file
+    from shoal.fleet.setup import runtime_settings
+
+    loaded = load_controller_file(path)
+    runtime_settings(loaded)
+    return f"controller {loaded.name}, class {loaded.controller}"
+
+
 def campaign(path: Path) -> str:
-    """With every condition and fleet that it names."""
+    """With everything that it names."""
     from shoal.campaigns.file import campaign_jobs, load_campaign
+    from shoal.campaigns.job import check_inputs
 
     loaded = load_campaign(path)
-    return f"campaign {loaded.name}, {len(campaign_jobs(loaded, path))} runs"
+    jobs = campaign_jobs(loaded, path)
+    check_inputs(jobs)
+    return f"campaign {loaded.name}, {len(jobs)} runs"
+
+
+def reference(path: Path) -> str:
+    """Published results."""
+    from shoal.evaluation.reference_results import load_reference
+
+    loaded = load_reference(str(path))
+    return f"results of {loaded.name}, {len(loaded.rows)} lines"
 
 
 def path(path: Path) -> str:

@@ -13,7 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Recordings: ours and those of `ros
 def report_command(
     bag: Path = typer.Argument(help="Folder of the recording."),
     out: Path = typer.Option(None, "--out", "-o", help="Where the page goes; BAG/report if not given."),
-    fleet: str = typer.Option(None, "--fleet", "-f", help="Fleet whose limits count; the recording's own if it says."),
+    fleet: str = typer.Option(None, "--fleet", "-f", help="Fleet whose limits count; the recording's if not given."),
     setpoint: str = typer.Option(None, "--setpoint", help="Topic of the common setpoint, if it is not found."),
     from_s: float = typer.Option(None, "--from", help="Seconds from the start; without it each test is a run."),
     to_s: float = typer.Option(None, "--to", help="Seconds from the start."),
@@ -24,20 +24,22 @@ def report_command(
 
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
+    from shoal.messages.wording import MODES, sentences
     from shoal.recordings.bag_reader import read_runs
     from shoal.reports.bag_report import write_bag_report
     from shoal.reports.verdict import verdict_table
 
     folder = bag.parent if bag.is_file() else bag
-    records = read_runs(bag, fleet, setpoint, from_s, to_s)
+    recordings = read_runs(bag, fleet, setpoint, from_s, to_s)
     if as_json:
-        print(json.dumps([summarise(record).model_dump(mode="json") for record in records], indent=2))
+        print(json.dumps([summarise(recording).model_dump(mode="json") for recording in recordings], indent=2))
         return
-    summaries, page = write_bag_report(folder.resolve().name, records, out or folder / "report")
-    for record, summary in zip(records, summaries, strict=True):
-        console().print(verdict_table(summary, record.limits))
-        for t_s, vehicle, text in record.events[:10]:
-            console().print(f"{t_s:7.1f} s  {vehicle}: {text}", highlight=False, markup=False)
+    summaries, page = write_bag_report(folder.resolve().name, recordings, out or folder / "report")
+    for recording, summary in zip(recordings, summaries, strict=True):
+        console().print(verdict_table(summary))
+        for event in recording.events[:10]:
+            words = f"{MODES[event.mode]}{': ' if event.issues else ''}{sentences(event.issues)}"
+            console().print(f"{event.t_s:7.1f} s  {event.vehicle}: {words}", highlight=False, markup=False)
     console().print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
@@ -49,8 +51,8 @@ def repair_command(bags: list[Path] = typer.Argument(help="Folders of recordings
 
     for bag in bags:
         found = repair(bag)
-        said = "complete already" if found.was_whole else f"repaired, {found.dropped_bytes} bytes lost"
-        console().print(f"{bag}: {said}, {found.messages} messages", highlight=False, soft_wrap=True)
+        state = "complete already" if found.was_whole else f"repaired, {found.dropped_bytes} bytes lost"
+        console().print(f"{bag}: {state}, {found.messages} messages", highlight=False, soft_wrap=True)
 
 
 def register(parent: typer.Typer) -> None:

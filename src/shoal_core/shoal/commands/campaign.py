@@ -6,12 +6,12 @@ from pathlib import Path
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Many runs: paths × conditions × seeds, resumable, with a report.")
+app = typer.Typer(no_args_is_help=True, help="Many runs: paths × conditions × controllers × seeds, with a report.")
 
 
 @app.command("run")
 def run_command(
-    file: str = typer.Argument(help="Campaign file, or the name of a shipped one: thesis, appendix_e, …"),
+    file: str = typer.Argument(help="Campaign file, or the name of a shipped one: fosso2023, pid, exchange, …"),
     out: Path = typer.Option(..., "--out", "-o", help="Directory; one that holds part of the campaign is resumed."),
     runs: int = typer.Option(None, "--runs", "-n", min=1, help="Seeds per cell; the file's number if not given."),
     workers: int = typer.Option(None, "--workers", "-w", min=1, help="Processes; one per core if not given."),

@@ -13,8 +13,8 @@ import typer
 from shoal.errors import ShoalError
 
 _CONDITION_KEYS = (
-    *("plant", "controller_model", "link", "sensors", "environment", "start", "formation", "stopped"),
-    "control_delay_periods",
+    *("plant", "controller_model", "link", "sensors", "environment", "start", "formation", "faults", "reference"),
+    *("controller_time", "control_delay_periods"),
 )
 
 
@@ -30,9 +30,11 @@ class Kind:
 KINDS = {
     "vehicles": Kind(("thrusters", "sets"), "shoal.commands._checkers:vehicle"),
     "fleets": Kind(("vehicles",), "shoal.commands._checkers:fleet"),
-    "campaigns": Kind(("paths", "cells"), "shoal.commands._checkers:campaign", any_key=True),
+    "controllers": Kind(("controller",), "shoal.commands._checkers:controller"),
+    "campaigns": Kind(("paths", "cells", "task", "runs"), "shoal.commands._checkers:campaign", any_key=True),
     "conditions": Kind(_CONDITION_KEYS, "shoal.commands._checkers:condition", any_key=True),
     "paths": Kind(("waypoints",), "shoal.commands._checkers:path"),
+    "reference": Kind(("rows", "bounds"), "shoal.commands._checkers:reference"),
     "joysticks": Kind(("axes",), "shoal_teleop.layout:check"),
 }
 
@@ -45,7 +47,7 @@ def kind_of(path: Path, data: dict[str, Any]) -> str:
         if (any if kind.any_key else all)(key in data for key in kind.keys):
             return name
     raise ShoalError(
-        f"{path}: top level = {sorted(data)[:6]}: cannot tell what kind of file this is; expected one of "
+        f"{path}: top level = {sorted(data)[:6]}: cannot determine what kind of file this is; expected one of "
         f"{', '.join(KINDS)}, in a folder of that name or with its keys"
     )
 

@@ -19,15 +19,15 @@ def exchange_command(
     out: Path = typer.Option(Path("exchange.png"), "--out", "-o"),
 ) -> None:
     """Vehicles on a circle, each bound for the opposite point."""
-    from shoal.campaigns.job import Job
     from shoal.console import out as console
+    from shoal.fleet.link import LinkSettings
     from shoal.reports.plots.fleet_pictures import exchange_picture
     from shoal.simulation.conditions import Condition
-    from shoal.tasks.exchange import simulate_exchange
+    from shoal.tasks.run import RunSpec, simulate
 
-    settings = {"name": "exchange", "start": {"radius_m": 0}, "link": {"delay_s": delay_s, "loss": loss}}
-    job = Job("circle", str(count), Condition.model_validate(settings), seed, duration_s=duration_s)
-    console().print(f"written: {exchange_picture(simulate_exchange(job), out)}", highlight=False)
+    condition = Condition(name="exchange", link=LinkSettings(delay_s=delay_s, loss=loss))
+    spec = RunSpec(fleet=str(count), condition=condition, seed=seed, duration_s=duration_s, task="exchange")
+    console().print(f"written: {exchange_picture(simulate(spec), out)}", highlight=False)
 
 
 @app.command("ring")
@@ -42,10 +42,10 @@ def ring_command(
     """A ring along a path, with its sight lines."""
     from shoal.console import out as console
     from shoal.reports.plots.fleet_pictures import ring_picture
-    from shoal.simulation.simulator import RunSpec, simulate
+    from shoal.tasks.run import RunSpec, simulate
 
-    record = simulate(RunSpec(path, fleet, condition, seed, duration_s=duration_s))
-    console().print(f"written: {ring_picture(record, out)}", highlight=False)
+    recording = simulate(RunSpec(path, fleet, condition, seed, duration_s=duration_s))
+    console().print(f"written: {ring_picture(recording, out)}", highlight=False)
 
 
 def register(root: typer.Typer) -> None:

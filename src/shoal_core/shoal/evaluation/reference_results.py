@@ -13,12 +13,11 @@ Shift = tuple[float, float, float]
 
 
 class ReferenceRow(FileModel):
-    """One line of the published table; percentages in the order of the table's paths."""
+    """One line of the published table."""
 
     label: str
     condition: str
-    fov_failed_percent: tuple[float, ...]
-    distance_failed_percent: tuple[float, ...]
+    failed_percent: dict[str, tuple[float, ...]]  # by metric, in the order of the table's paths
     time_shift_s: Shift | None = None  # x, y, z on the circle
     note: str = ""
 
@@ -26,19 +25,21 @@ class ReferenceRow(FileModel):
 class ReferenceResults(FileModel):
     """The table with its source."""
 
+    name: str  # as it is cited
     title: str
     authors: str
     source: str
     note: str = ""
     paths: tuple[str, ...]
-    fov_hard_deg: float
-    distance_hard_m: float
+    bounds: dict[str, float]  # by metric: what counted as a failure there
     rows: tuple[ReferenceRow, ...]
 
     @model_validator(mode="after")
     def _as_wide_as_the_paths(self) -> ReferenceResults:
         for row in self.rows:
-            for values in (row.fov_failed_percent, row.distance_failed_percent):
+            for metric, values in row.failed_percent.items():
+                if metric not in self.bounds:
+                    raise ValueError(f"'{row.label}' has {metric}; expected one of {', '.join(self.bounds)}")
                 if len(values) != len(self.paths):
                     raise ValueError(f"'{row.label}' has {len(values)} percentages; expected {len(self.paths)}")
         return self
@@ -47,22 +48,16 @@ class ReferenceResults(FileModel):
         """All published lines of a condition (the default was measured on three computers)."""
         return tuple(row for row in self.rows if row.condition == condition)
 
-    def fov_percent(self, condition: str, path: str) -> tuple[float, ...]:
-        """Published FOV failures of a cell, one per line."""
-        return self._cell(condition, path, "fov_failed_percent")
-
-    def distance_percent(self, condition: str, path: str) -> tuple[float, ...]:
-        """Published distance failures of a cell, one per line."""
-        return self._cell(condition, path, "distance_failed_percent")
+    def percent(self, metric: str, condition: str, path: str) -> tuple[float, ...]:
+        """Published failures of a cell, one per line."""
+        if path not in self.paths:
+            return ()
+        column = self.paths.index(path)
+        return tuple(row.failed_percent[metric][column] for row in self.of(condition) if metric in row.failed_percent)
 
     def shifts_s(self, condition: str, path: str) -> tuple[Shift, ...]:
         """Published time shifts; there are some for the circle only."""
         return tuple(r.time_shift_s for r in self.of(condition) if r.time_shift_s is not None and path == "circle")
-
-    def _cell(self, condition: str, path: str, column: str) -> tuple[float, ...]:
-        if path not in self.paths:
-            return ()
-        return tuple(getattr(row, column)[self.paths.index(path)] for row in self.of(condition))
 
 
 @lru_cache(maxsize=4)

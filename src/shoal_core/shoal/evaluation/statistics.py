@@ -1,16 +1,21 @@
-"""Figures of a cell: failures with exact confidence intervals, time shifts, path errors, solver times."""
+"""Figures of a cell: of each metric median and worst, of each bound the failures with exact confidence intervals."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import binomtest
 
-AXES = ("x", "y", "z")
+from shoal.evaluation.metric import MetricInfo
+
+CELL = ("path", "condition", "fleet", "controller", "task")  # runs that agree in these differ in their seed only
+GOAL = "goal_s"  # the metric of tasks with a goal
+
+Rows = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,8 @@ class Rate:
 class Spread:
     """Median and worst over the runs of a cell; None where no run has a value."""
 
-    median: float | None
-    worst: float | None
+    median: float | None = None
+    worst: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,88 +49,81 @@ class CellStatistics:
     condition: str
     fleet: str
     controller: str
+    task: str
+    vehicles: int  # 0: every run has crashed
     runs: int
     crashed: int
-    fov: Rate
-    distance: Rate
-    following: Rate
-    fov_max_deg: Spread
-    distance_min_m: Spread
-    shift_s: tuple[Spread, Spread, Spread]
-    shift_measured: tuple[bool, bool, bool]
-    rmse_whole_m: Spread
-    rmse_m: Spread
-    fallback_share: float
+    spreads: dict[str, Spread]  # by metric
+    failures: dict[str, Rate]  # by metric with a bound in these runs
     goal: str  # what the runs had to reach; empty for paths
     reached: Rate
-    goal_s: Spread
-    said: dict[str, int]  # what controllers warned of, and in how many runs
-    solve_ms_median: float | None
-    solve_ms_p99: float | None
-    solve_ms_max: float | None
-    real_time_factor: float | None
+    issues: dict[str, int]  # what controllers reported, and in how many runs
 
     @property
     def key(self) -> str:
         """Of the cell, for links."""
-        return "|".join((self.path, self.condition, self.fleet, self.controller))
+        return "|".join(getattr(self, name) for name in CELL)
+
+    def spread(self, metric: str) -> Spread:
+        """Of a metric; without values if no run has it."""
+        return self.spreads.get(metric, Spread())
+
+    def failed(self, metric: str) -> Rate:
+        """Of a metric's bound; none if there is no such bound in these runs."""
+        return self.failures.get(metric, failure_rate(0, self.runs))
 
 
-def clopper_pearson(count: int, runs: int, confidence: float = 0.95) -> Rate:
+def failure_rate(count: int, runs: int) -> Rate:
     """Exact binomial interval: no failure in 100 runs still allows 3.6 %."""
     if runs == 0:
         return Rate(0, 0, 0.0, 100.0)
-    tail = (1.0 - confidence) / 2.0
-    low = float(beta.ppf(tail, count, runs - count + 1)) if count > 0 else 0.0
-    high = float(beta.ppf(1.0 - tail, count + 1, runs - count)) if count < runs else 1.0
-    return Rate(count, runs, 100.0 * low, 100.0 * high)
+    interval = binomtest(count, runs).proportion_ci(method="exact")
+    return Rate(count, runs, 100.0 * float(interval.low), 100.0 * float(interval.high))
 
 
-def cell_figures(rows: Sequence[dict[str, Any]]) -> CellStatistics:
-    """Of the rows of one cell (all columns of `rows.ROW_SCHEMA`)."""
+def cell_key(row: dict[str, Any]) -> str:
+    """As of the cell the row belongs to."""
+    return "|".join(str(row[name] or "") for name in CELL)
+
+
+def cell_statistics(rows: Rows, metrics: Sequence[MetricInfo]) -> CellStatistics:
+    """Of the rows of one cell. A run that crashed has failed in everything."""
     first, runs = rows[0], len(rows)
-    shifts = [_spread(rows, f"time_shift_{a}_s", _largest) for a in AXES]
-    measured = [any(bool(row[f"time_shift_{a}_measured"]) for row in rows) for a in AXES]
+    crashed = sum(bool(row["crashed"]) for row in rows)
+    bounded = [m.name for m in metrics if m.bounded and any(row.get(f"{m.name}_failed") is not None for row in rows)]
+    failures = {
+        name: failure_rate(sum(bool(row["crashed"] or row.get(f"{name}_failed")) for row in rows), runs)
+        for name in bounded
+    }
+    missed = sum(bool(row["crashed"] or row.get(f"{GOAL}_failed")) for row in rows)
     return CellStatistics(
-        path=first["path"],
-        condition=first["condition"],
-        fleet=first["fleet"],
-        controller=first["controller"],
+        **{name: first[name] or "" for name in CELL},
+        vehicles=max((row["vehicles"] or 0 for row in rows), default=0),
         runs=runs,
-        crashed=sum(bool(row["crashed"]) for row in rows),
-        fov=clopper_pearson(sum(bool(row["fov_failed"]) for row in rows), runs),
-        distance=clopper_pearson(sum(bool(row["distance_failed"]) for row in rows), runs),
-        following=clopper_pearson(sum(bool(row["path_failed"]) for row in rows), runs),
-        fov_max_deg=_spread(rows, "fov_max_deg", max),
-        distance_min_m=_spread(rows, "distance_min_m", min),
-        shift_s=(shifts[0], shifts[1], shifts[2]),
-        shift_measured=(measured[0], measured[1], measured[2]),
-        rmse_whole_m=_spread(rows, "rmse_whole_m", max),
-        rmse_m=_spread(rows, "rmse_m", max),
-        fallback_share=float(np.mean([row["fallback_share"] or 0.0 for row in rows])),
+        crashed=crashed,
+        spreads={m.name: _spread(rows, m) for m in metrics},
+        failures=failures,
         goal=next((row["goal"] for row in rows if row["goal"]), ""),
-        reached=clopper_pearson(sum(not (row["goal_missed"] or row["crashed"]) for row in rows), runs),
-        goal_s=_spread(rows, "goal_s", max),
-        said=dict(Counter(text for row in rows for text in (row["warnings"] or "").split("; ") if text)),
-        solve_ms_median=_spread(rows, "solve_ms_median", max).median,
-        solve_ms_p99=_spread(rows, "solve_ms_p99", max).median,
-        solve_ms_max=_spread(rows, "solve_ms_max", max).worst,
-        real_time_factor=_spread(rows, "real_time_factor", min).median,
+        reached=failure_rate(runs - missed, runs),
+        issues=dict(Counter(text for row in rows for text in row["issues"] or ())),
     )
 
 
-def cells_of(rows: Sequence[dict[str, Any]]) -> list[CellStatistics]:
-    """One per path × condition × fleet × controller, in the order in which they appear."""
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+def cells_of(rows: Rows, metrics: Sequence[MetricInfo]) -> list[CellStatistics]:
+    """One per path × condition × fleet × controller × task, in the order in which they appear."""
+    groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault((row["path"], row["condition"], row["fleet"], row["controller"]), []).append(row)
-    return [cell_figures(group) for group in groups.values()]
+        groups.setdefault(cell_key(row), []).append(row)
+    return [cell_statistics(group, metrics) for group in groups.values()]
 
 
-def _spread(rows: Sequence[dict[str, Any]], column: str, worst: Any) -> Spread:
-    values = [float(row[column]) for row in rows if row[column] is not None]
-    return Spread(float(np.median(values)), float(worst(values))) if values else Spread(None, None)
+WORST: dict[str, Callable[[Sequence[float]], float]] = {
+    "max": max,
+    "min": min,
+    "abs": lambda values: max(values, key=abs),
+}
 
 
-def _largest(values: Sequence[float]) -> float:
-    return max(values, key=abs)
+def _spread(rows: Rows, metric: MetricInfo) -> Spread:
+    values = [float(row[metric.name]) for row in rows if row.get(metric.name) is not None]
+    return Spread(float(np.median(values)), float(WORST[metric.worst](values))) if values else Spread()

@@ -1,19 +1,25 @@
 """How long a response comes after its reference, on one axis.
 
 Two definitions. `lag_s` fits the whole signal and resolves hundredths of a second; verdicts use it. `peak_lag_s` is
-the thesis's: time from a peak of the reference to the matching peak of the response. Around a peak a slow signal hardly
-moves, so a few centimetres of noise shift a found peak by seconds; it is kept for comparison only.
+that of Fosso 2023: time from a peak of the reference to the matching peak of the response. Around a peak a slow signal
+hardly moves, so a few centimetres of noise shift a found peak by seconds; it is kept for comparison only.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 from scipy.signal import find_peaks
+
+from shoal.evaluation.arrays import SETTLE_S, settled
+from shoal.evaluation.metric import Metric, Value
+from shoal.recordings.recording import Recording
 
 Array = NDArray[np.float64]
 
@@ -34,7 +40,7 @@ class Lag:
 def lag_s(times_s: Array, reference: Array, response: Array) -> Lag:
     """Best lag of `response` behind `reference` (negative: ahead): least squares over the lag, mean offset left out.
 
-    Searched from -10 % to +25 % of the duration; each lag is judged where the shifted reference is known.
+    Searched from -10 % to +25 % of the duration; each lag is tried where the shifted reference is known.
     """
     if not (np.all(np.isfinite(response)) and np.all(np.isfinite(reference))):
         return Lag(None, False)
@@ -92,3 +98,33 @@ def _nearest(values: Array, wanted: float) -> float:
 def _smoothed(signal: Array, width: int) -> Array:
     padded = np.pad(signal, (width // 2, width - 1 - width // 2), mode="edge")
     return np.asarray(np.convolve(padded, np.full(width, 1.0 / width), mode="valid"))
+
+
+def _axis_shift(axis: int, recording: Recording) -> Value | None:
+    """None on an axis on which the reference stands still; not-a-number when no lag explains the run."""
+    after = settled(recording)
+    lag = lag_s(recording.times_s[after], recording.reference_m[after, axis], recording.centroid_m[after, axis])
+    if lag.seconds is None:
+        return Value(math.nan)
+    return Value(lag.seconds) if lag.measured else None
+
+
+def _axis_peak_shift(axis: int, recording: Recording) -> float | None:
+    after = settled(recording)
+    return peak_lag_s(recording.times_s[after], recording.reference_m[after, axis], recording.centroid_m[after, axis])
+
+
+METRICS = (
+    *(
+        Metric(f"time_shift_{name}_s", "s", partial(_axis_shift, i), worst="abs", label="time shift",
+               part=name, group="", form="+.2f", description="Lag of the formation's centroid behind the setpoint that "
+               f"explains the response best (least squares), after {SETTLE_S:g} s of settling.")
+        for i, name in enumerate("xyz")
+    ),
+    *(
+        Metric(f"time_shift_peak_{name}_s", "s", partial(_axis_peak_shift, i), worst="abs",
+               label="time shift, peak to peak", part=name, group="", form="+.2f", shown=False,
+               description="As Fosso 2023 defines it: peak of the reference to peak of the response.")
+        for i, name in enumerate("xyz")
+    ),
+)  # fmt: skip

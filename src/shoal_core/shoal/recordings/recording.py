@@ -86,6 +86,7 @@ class Recording:
     plan_dt_s: Array  # (K,) offsets of the plan points
     must_see: tuple[tuple[int, int], ...]  # (seer, seen)
     limits: Limits = DEFAULT_LIMITS
+    thrust_bounds_N: Mapping[str, Array] = field(default_factory=dict)  # (2,n) least, most; without those not known
     events: tuple[HealthEvent, ...] = ()
     issue_shares: Mapping[str, float] = field(default_factory=dict)  # by sentence: share of all vehicles' control steps
     outcome: Outcome | None = None  # of a task that has a goal

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.campaigns.worst import worst_first
+from shoal.evaluation.metric import MetricInfo
 from shoal.evaluation.time_shift import peak_lag_s
 
 Array = NDArray[np.float64]
@@ -21,7 +22,9 @@ MAX_POINTS = 120
 Series = Mapping[str, Any]  # key → pandas frame of `series.SERIES_SCHEMA`
 
 
-def cell_picture(rows: Sequence[dict[str, Any]], series: Series) -> dict[str, Any] | None:
+def cell_picture(
+    rows: Sequence[dict[str, Any]], series: Series, metrics: Sequence[MetricInfo]
+) -> dict[str, Any] | None:
     """JSON-able bands and tracks of one cell; None when no run left a series."""
     runs = [row for row in rows if row["key"] in series]
     if not runs:
@@ -30,11 +33,12 @@ def cell_picture(rows: Sequence[dict[str, Any]], series: Series) -> dict[str, An
     keep = np.unique(np.linspace(0, len(longest) - 1, min(MAX_POINTS, len(longest))).round().astype(int))
     stacked = {name: _stack([series[row["key"]] for row in runs], column, len(longest), name)
                for name, column in SIGNALS.items()}  # fmt: skip
-    worst = worst_first(runs)[0]
+    worst = worst_first(runs, metrics)[0]
     return {
         "t": _short(longest["t_s"].to_numpy()[keep], 1),
         "runs": len(runs),
         "reference": {a: _short(longest[f"reference_{a}_m"].to_numpy()[keep], 3) for a in "xyz"},
+        "bounds": {name: worst.get(f"{column}_bound") for name, column in SIGNALS.items()},
         "bands": {name: _curves(values, keep, name) for name, values in stacked.items()},
         "tracks": {
             "first": _track(runs[0], series, keep),
@@ -44,7 +48,7 @@ def cell_picture(rows: Sequence[dict[str, Any]], series: Series) -> dict[str, An
 
 
 def median_peak_shifts(rows: Sequence[dict[str, Any]], series: Series) -> tuple[float | None, ...]:
-    """The thesis's time shift of a cell: peak of the reference to peak of the median response, per axis."""
+    """The time shift of Fosso 2023, per axis: peak of the reference to peak of the cell's median response."""
     frames = [series[row["key"]] for row in rows if row["key"] in series]
     if not frames:
         return (None, None, None)

@@ -15,25 +15,18 @@ import jinja2
 from shoal.campaigns.store import Store
 from shoal.campaigns.worst import worst_first
 from shoal.errors import ShoalError
+from shoal.evaluation.metric import MetricInfo
 from shoal.evaluation.reference_results import ReferenceResults, load_reference
-from shoal.evaluation.statistics import CellStatistics, cells_of, clopper_pearson
+from shoal.evaluation.statistics import CellStatistics, cell_key, cells_of, failure_rate
 from shoal.reports.bands import cell_picture, median_peak_shifts
-from shoal.reports.tables import (
-    Table,
-    error_table,
-    failure_table,
-    goal_table,
-    shift_table,
-    solver_table,
-    warning_table,
-)
+from shoal.reports.tables import Table, failure_table, goal_table, group_table, issue_table, shift_table
 
 WORST_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that both forms of the report say."""
+    """All that both forms of the report show."""
 
     title: str
     about: dict[str, Any]
@@ -67,36 +60,36 @@ def make_report(folder: Path, out: Path) -> Report:
     rows = _in_file_order(store.read_rows().to_pylist(), about := store.about())
     if not rows:
         raise ShoalError(f"{folder}: holds no finished run yet; expected at least one")
-    series = store.read_series(row["key"] for row in rows)
-    cells, reference = cells_of(rows), load_reference()
-    grouped = {cell.key: [r for r in rows if _cell_key(r) == cell.key] for cell in cells}
+    series, metrics = store.read_series(row["key"] for row in rows), store.metrics()
+    cells, reference = cells_of(rows, metrics), load_reference()
+    grouped = {cell.key: [r for r in rows if cell_key(r) == cell.key] for cell in cells}
     peaks = {key: median_peak_shifts(group, series) for key, group in grouped.items()}
     return Report(
         title=about.get("campaign", {}).get("name") or folder.name,
         about=about,
         provenance=_provenance(rows, about),
-        headline=_headline(rows, cells),
-        tables=_tables(cells, reference, peaks),
-        worst=[_worst_line(row, store, out) for row in worst_first(rows)[:WORST_SHOWN]],
+        headline=_headline(rows, cells, metrics),
+        tables=_tables(cells, reference, peaks, metrics),
+        worst=[_worst_line(row, store, out) for row in worst_first(rows, metrics)[:WORST_SHOWN]],
         crashes=_crashes(rows),
-        pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series)) is not None},
+        pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series, metrics)) is not None},
         reference=reference,
     )
 
 
-def _tables(cells: list[CellStatistics], reference: ReferenceResults, peaks: dict[str, Any]) -> list[Table]:
+def _tables(
+    cells: list[CellStatistics], reference: ReferenceResults, peaks: dict[str, Any], metrics: list[MetricInfo]
+) -> list[Table]:
     """Runs with a goal of their own follow no path: other things are asked of them."""
+    by_name = {metric.name: metric for metric in metrics}
+    groups = [group for group in dict.fromkeys(metric.group for metric in metrics) if group]
     if all(cell.goal for cell in cells):
-        tables = [goal_table(cells), warning_table(cells), solver_table(cells)]
-        return [table for table in tables if table.rows]
-    tables = [
-        failure_table(cells, reference, "fov"),
-        failure_table(cells, reference, "distance"),
-        shift_table(cells, reference, peaks),
-        error_table(cells),
-        warning_table(cells),
-        solver_table(cells),
-    ]
+        tables = [goal_table(cells, by_name["distance_min_m"])]
+    else:
+        tables = [failure_table(cells, reference, by_name[name]) for name in reference.bounds if name in by_name]
+        tables.append(shift_table(cells, reference, peaks))
+    tables += [group_table(cells, group, metrics) for group in groups]
+    tables.append(issue_table(cells))
     return [table for table in tables if table.rows]
 
 
@@ -136,53 +129,51 @@ def _in_file_order(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[di
     return sorted(rows, key=lambda r: (place(conditions, r["condition"]), place(paths, r["path"])))
 
 
-def _cell_key(row: dict[str, Any]) -> str:
-    return "|".join((row["path"], row["condition"], row["fleet"], row["controller"]))
-
-
 def _provenance(rows: list[dict[str, Any]], about: dict[str, Any]) -> dict[str, str]:
     seeds = sorted({row["seed"] for row in rows})
     hashes = sorted({f"{row['condition']} {row['condition_hash']}" for row in rows})
+    controllers = sorted({row["controller"] for row in rows})
     return {
         "code": ", ".join(sorted({row["code_version"] or "unknown" for row in rows})),
         "runs": f"{len(rows)} of {about.get('jobs', len(rows))} asked for",
         "seeds": f"{seeds[0]} to {seeds[-1]}",
         "machine": "; ".join(sorted({row["machine"] or "unknown" for row in rows})),
         "finished": max((row["finished_utc"] or "" for row in rows), default="") + " (UTC)",
+        "controllers": ", ".join(controllers),
         "conditions (content hashes)": "; ".join(hashes),
     }
 
 
-def _headline(rows: list[dict[str, Any]], cells: list[CellStatistics]) -> list[tuple[str, str, str]]:
-    fov = clopper_pearson(sum(r["fov_failed"] for r in rows), len(rows))
-    near = clopper_pearson(sum(r["distance_failed"] for r in rows), len(rows))
-    shifts = [abs(s.worst) for c in cells for s, m in zip(c.shift_s, c.shift_measured, strict=True) if m and s.worst]
-    errors = [c.rmse_m.worst for c in cells if c.rmse_m.worst is not None]
-    crashed = sum(bool(r["crashed"]) for r in rows)
+def _headline(
+    rows: list[dict[str, Any]], cells: list[CellStatistics], metrics: list[MetricInfo]
+) -> list[tuple[str, str, str]]:
     figures = [(f"{len(rows)}", f"run{'s' * (len(rows) != 1)} in {len(cells)} cell{'s' * (len(cells) != 1)}", "")]
-    if goals := all(cell.goal for cell in cells):
+    if all(cell.goal for cell in cells):
         reached = sum(cell.reached.count for cell in cells)
         figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
-    else:
-        lost = f"lost sight (95 %: up to {fov.high_percent:.2g} %)"
-        figures.append((f"{fov.count}", lost, "bad" if fov.count else "good"))
-    figures += [
-        (f"{near.count}", f"came too close (95 %: up to {near.high_percent:.2g} %)", "bad" if near.count else "good"),
-        (f"{crashed}", "crashed", "bad" if crashed else "good"),
-    ]
-    if goals:
-        return figures
-    if shifts:
+    for metric in metrics:
+        judged = [cell for cell in cells if metric.name in cell.failures]
+        count, runs = sum(c.failures[metric.name].count for c in judged), sum(c.runs for c in judged)
+        rare = metric.name == "not_a_number_share"
+        if not judged or not metric.failure or metric.name == "goal_s" or (rare and not count):
+            continue
+        words = f"{metric.failure} (95 %: up to {failure_rate(count, runs).high_percent:.2g} %)"
+        figures.append((f"{count}", words, "bad" if count else "good"))
+    crashed = sum(bool(r["crashed"]) for r in rows)
+    figures.append((f"{crashed}", "crashed", "bad" if crashed else "good"))
+    shifts = [abs(s.worst) for c in cells for a in "xyz" if (s := c.spread(f"time_shift_{a}_s")).worst is not None]
+    errors = [s.worst for c in cells if (s := c.spread("rmse_m")).worst is not None]
+    if shifts and not any(cell.goal for cell in cells):
         figures.append((f"{max(shifts):.2f} s", "largest time shift of any run", ""))
-    if errors:
-        figures.append((f"{max(errors):.3f} m", "largest settled RMSE of any run", ""))
+    if errors and not any(cell.goal for cell in cells):
+        figures.append((f"{max(errors):.3f} m", "largest settled path error RMS of any run", ""))
     return figures
 
 
 def _worst_line(row: dict[str, Any], store: Store, out: Path) -> dict[str, Any]:
     recording = store.recordings / row["key"]
     link = Path(os.path.relpath(recording, out)).as_posix() if recording.is_dir() else ""
-    return row | {"cell": _cell_key(row), "recording": link}
+    return row | {"cell": cell_key(row), "recording": link}
 
 
 def _crashes(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:

@@ -1,56 +1,68 @@
-"""The verdict on one run as a table for the terminal, with the thesis's figures of the same cell beside it."""
+"""The verdict on one run as a table for the terminal, with the published figures of the same cell beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
-from shoal.evaluation.metrics import PATH_BOUND_M
-from shoal.evaluation.reference_results import load_reference
+from shoal.evaluation.metric import MetricInfo
+from shoal.evaluation.metrics import all_metrics, task_metrics
+from shoal.evaluation.reference_results import ReferenceResults, load_reference
 from shoal.evaluation.summary import Summary
-from shoal.recordings.recording import Limits
 
 
-def verdict_table(summary: Summary, limits: Limits) -> Table:
-    """This run, what it had to keep, and what the thesis reports of this path and condition."""
-    reference, cell = load_reference(), (summary.condition, summary.path)
-    lost = _percent(reference.fov_percent(*cell), "lost sight")
-    near = _percent(reference.distance_percent(*cell), "too close")
-    shifts = "\n".join(", ".join(f"{v:.2f}" for v in s) for s in reference.shifts_s(*cell)) or "–"
-    fleet, seed = f"{summary.vehicles} vehicle{'s' * (summary.vehicles > 1)}", f"seed {summary.seed}"
-    title = " · ".join(w for w in (summary.path, summary.condition, summary.controller, fleet, seed) if w)
-    verdict = f"[bold red]FAILED[/]: {summary.failure}" if summary.failed else "[bold green]passed[/]"
-    table = Table(title=title, title_justify="left", caption=verdict, caption_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("", "this run", "bound", "thesis, same cell"):
+def verdict_table(summary: Summary, metrics: Sequence[str] = ()) -> Table:
+    """This run, what it had to keep, and what is published of this path and condition."""
+    reference = load_reference()
+    infos = [m.info for m in all_metrics([*task_metrics(summary.task), *metrics]) if m.name in summary.metrics]
+    table = Table(title=_title(summary), title_justify="left", caption=_caption(summary), caption_justify="left",
+                  box=box.SIMPLE_HEAD)  # fmt: skip
+    for heading in ("", "this run", "bound", f"{reference.name}, same cell"):
         table.add_column(heading)
-    table.add_row("largest FOV angle", _value(summary.fov_max_deg, ".1f", "°", summary.fov_failed),
-                  f"≤ {limits.fov_hard_deg:g}°", lost)  # fmt: skip
-    table.add_row("smallest distance", _value(summary.distance_min_m, ".2f", " m", summary.distance_failed),
-                  f"≥ {limits.distance_hard_m:g} m", near)  # fmt: skip
-    table.add_row("time shift x, y, z in s", _shifts(summary), "", shifts)
-    table.add_row("path error, settled", _value(summary.rmse_m, ".3f", " m RMS", False), "", "–")
-    table.add_row("path error, largest", _value(summary.path_error_max_m, ".3f", " m", summary.path_failed),
-                  f"≤ {PATH_BOUND_M:g} m", "–")  # fmt: skip
-    table.add_row("solver, median / 99 % / max", _solve(summary), "", "–")
-    table.add_row("fallback steps", str(summary.fallbacks), "", "–")
-    table.add_row("speed", _value(summary.real_time_factor, ".1f", " × real time", False), "", "–")
+    for label, group in groupby((info for info in infos if info.shown), key=lambda info: info.label):
+        members = list(group)
+        parts = " / ".join(info.part for info in members if info.part)
+        published = _published(members[0], summary, reference)
+        table.add_row(escape(f"{label}, {parts}" if parts else label), _values(members, summary),
+                      _bound(members[0], summary), published)  # fmt: skip
     return table
 
 
-def _value(value: float | None, form: str, unit: str, bad: bool) -> str:
-    text = "–" if value is None else f"{value:{form}}{unit}"
-    return f"[bold red]{text}[/]" if bad else text
+def _title(summary: Summary) -> str:
+    fleet, seed = f"{summary.vehicles} vehicle{'s' * (summary.vehicles > 1)}", f"seed {summary.seed}"
+    task = "" if summary.task == "follow_path" else summary.task
+    words = (task, summary.path, summary.condition, summary.controller, fleet, seed)
+    return escape(" · ".join(word for word in words if word))
 
 
-def _percent(values: tuple[float, ...], what: str) -> str:
-    return f"{' / '.join(f'{v:g}' for v in values)} % of runs {what}" if values else "–"
+def _caption(summary: Summary) -> str:
+    return f"[bold red]FAILED[/]: {escape(summary.failure)}" if summary.failed else "[bold green]passed[/]"
 
 
-def _shifts(summary: Summary) -> str:
-    pairs = zip(summary.time_shift_s, summary.time_shift_measured, strict=True)
-    return ", ".join(f"{v:+.2f}" if m and v is not None else "–" for v, m in pairs)
+def _values(members: list[MetricInfo], summary: Summary) -> str:
+    texts = [info.text(summary.value(info.name)) for info in members]
+    text = " / ".join(texts) + _unit(members[0]) * any(t != "–" for t in texts)
+    result = summary.metrics[members[0].name]
+    if result.subject and result.value is not None:
+        text += f"  ({result.subject})"
+    return f"[bold red]{escape(text)}[/]" if any(summary.broke(info.name) for info in members) else escape(text)
 
 
-def _solve(summary: Summary) -> str:
-    times = (summary.solve_ms.median, summary.solve_ms.p99, summary.solve_ms.max)
-    return " / ".join("–" if t is None else f"{t:.1f}" for t in times) + " ms"
+def _unit(info: MetricInfo) -> str:
+    return info.unit if info.unit == "°" else f" {info.unit}" if info.unit else ""
+
+
+def _bound(info: MetricInfo, summary: Summary) -> str:
+    bound = summary.metrics[info.name].bound
+    return "" if bound is None else f"{'≥' if info.worst == 'min' else '≤'} {bound:g}{_unit(info)}"
+
+
+def _published(info: MetricInfo, summary: Summary, reference: ReferenceResults) -> str:
+    if info.name.startswith("time_shift_"):
+        return "\n".join(" / ".join(f"{v:.2f}" for v in s) for s in reference.shifts_s(summary.condition, summary.path))
+    values = reference.percent(info.name, summary.condition, summary.path)
+    return f"{' / '.join(f'{v:g}' for v in values)} % of runs {info.failure}" if values else ""

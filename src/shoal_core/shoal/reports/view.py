@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.recordings.parquet import read_parquet
-from shoal.recordings.recording import RunRecord
+from shoal.recordings.recording import Recording
 from shoal.reports.view_scene import Scene
 
 SIZE_INCHES = (12.0, 6.5)
@@ -27,21 +27,21 @@ def has_display() -> bool:
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def load_run(folder: Path) -> RunRecord:
-    """The record in a run directory; the recording/ inside it will do as well."""
+def load_run(folder: Path) -> Recording:
+    """The recording in a run directory; the recording/ inside it will do as well."""
     if not folder.is_dir():
         raise ShoalError(f"{folder}: no such directory; expected a run as `shoal simulate --out` writes it")
     return read_parquet(folder.parent if folder.name == "recording" and not _is_run(folder) else folder)
 
 
-def frame_indices(record: RunRecord, speed: float, fps: float) -> NDArray[np.int_]:
+def frame_indices(recording: Recording, speed: float, fps: float) -> NDArray[np.int_]:
     """Which instants to show: `speed` simulated seconds per second of film."""
-    wanted = np.arange(record.times_s[0], record.times_s[-1] + 1e-9, speed / fps)
-    return np.unique(np.clip(np.searchsorted(record.times_s, wanted - 1e-9), 0, len(record.times_s) - 1))
+    wanted = np.arange(recording.times_s[0], recording.times_s[-1] + 1e-9, speed / fps)
+    return np.unique(np.clip(np.searchsorted(recording.times_s, wanted - 1e-9), 0, len(recording.times_s) - 1))
 
 
 def save_animation(
-    record: RunRecord,
+    recording: Recording,
     file: Path,
     *,
     speed: float = 20.0,
@@ -59,14 +59,14 @@ def save_animation(
     scratch = file.with_name(f".tmp-{file.name}")
     try:
         with _figure() as figure:
-            _film(record, figure, scratch, kind, frame_indices(record, speed, fps), fps, dpi, progress)
+            _film(recording, figure, scratch, kind, frame_indices(recording, speed, fps), fps, dpi, progress)
         os.replace(scratch, file)
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def _film(
-    record: RunRecord,
+    recording: Recording,
     figure: Any,
     file: Path,
     kind: str,
@@ -78,7 +78,7 @@ def _film(
     """Frame by frame: matplotlib's own `Animation.save` draws each of them twice."""
     from matplotlib import animation
 
-    scene, writer = Scene(record, figure), animation.writers[kind](fps=round(fps))
+    scene, writer = Scene(recording, figure), animation.writers[kind](fps=round(fps))
     with writer.saving(figure, str(file), dpi):
         for done, k in enumerate(frames, start=1):
             scene.show(int(k))
@@ -86,7 +86,7 @@ def _film(
             progress(done, len(frames))
 
 
-def show_animation(record: RunRecord, *, speed: float = 20.0, fps: float = 10.0) -> None:
+def show_animation(recording: Recording, *, speed: float = 20.0, fps: float = 10.0) -> None:
     """A window, until it is closed."""
     if not has_display():
         raise ShoalError("view: there is no display; expected --save FILE.gif or FILE.mp4")
@@ -94,18 +94,18 @@ def show_animation(record: RunRecord, *, speed: float = 20.0, fps: float = 10.0)
     from matplotlib import animation
 
     figure = plt.figure(figsize=SIZE_INCHES)
-    scene, frames = Scene(record, figure), frame_indices(record, speed, fps)
+    scene, frames = Scene(recording, figure), frame_indices(recording, speed, fps)
     film = animation.FuncAnimation(figure, lambda k: scene.show(int(k)), frames=frames, interval=1000.0 / fps,
                                    cache_frame_data=False)  # fmt: skip
     plt.show()
     del film  # matplotlib stops an animation that nobody holds
 
 
-def save_still(record: RunRecord, file: Path, t_s: float, dpi: int = 110) -> None:
+def save_still(recording: Recording, file: Path, t_s: float, dpi: int = 110) -> None:
     """One instant as a picture (PNG, SVG, PDF)."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with _figure() as figure:
-        Scene(record, figure).show(int(np.argmin(np.abs(record.times_s - t_s))))
+        Scene(recording, figure).show(int(np.argmin(np.abs(recording.times_s - t_s))))
         figure.savefig(file, dpi=dpi)
 
 

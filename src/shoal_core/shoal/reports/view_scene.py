@@ -13,7 +13,8 @@ from shoal.frames import rotation_matrix
 from shoal.messages.geometry import all_pairs, distances_m, fov_angles_deg
 from shoal.messages.health import Mode
 from shoal.messages.state import ATTITUDE, POSITION
-from shoal.recordings.recording import RunRecord
+from shoal.messages.wording import MODES
+from shoal.recordings.recording import Recording
 
 Array = NDArray[np.float64]
 
@@ -33,20 +34,20 @@ class _Vehicle:
 class Scene:
     """Made once; `show(k)` moves everything to instant k."""
 
-    def __init__(self, record: RunRecord, figure: Any) -> None:
-        self.record = record
-        self.fov, self.distance = fov_angles_deg(record.states, record.must_see), distances_m(record.states)
+    def __init__(self, recording: Recording, figure: Any) -> None:
+        self.recording = recording
+        self.fov, self.distance = fov_angles_deg(recording.states, recording.must_see), distances_m(recording.states)
         margins = {"left": 0.01, "right": 0.98, "top": 0.9, "bottom": 0.09, "hspace": 0.28}
         grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1.0), **margins)
         self.space = figure.add_subplot(grid[:, 0], projection="3d")
         self.title = figure.suptitle("", x=0.02, ha="left", fontsize=11, fontweight="bold")
         self._draw_space()
-        limits = record.limits
-        fov_bounds = (limits.fov_soft_deg, limits.fov_hard_deg)
+        limits = recording.limits
+        fov_bounds = (limits.sight_soft_deg, limits.sight_hard_deg)
         near_bounds = (limits.distance_soft_m, limits.distance_hard_m)
         angle, near = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
-        arrows = [f"{self._name(a)} → {self._name(b)}" for a, b in record.must_see]
-        dashes = [f"{self._name(a)} – {self._name(b)}" for a, b in all_pairs(len(record.names))]
+        arrows = [f"{self._name(a)} → {self._name(b)}" for a, b in recording.must_see]
+        dashes = [f"{self._name(a)} – {self._name(b)}" for a, b in all_pairs(len(recording.names))]
         self.cursors = [
             self._draw_series(angle, self.fov, arrows, "FOV angle [°]", fov_bounds),
             self._draw_series(near, self.distance, dashes, "distance [m]", near_bounds),
@@ -55,26 +56,26 @@ class Scene:
 
     def show(self, k: int) -> None:
         """Move to instant k."""
-        r, t_s = self.record, float(self.record.times_s[k])
+        r, t_s = self.recording, float(self.recording.times_s[k])
         start = int(np.searchsorted(r.times_s, t_s - TRAIL_S))
         plan = int(np.searchsorted(r.plan_times_s, t_s + 1e-9)) - 1
         for v, artists in enumerate(self.vehicles):
             trail = _place(r.states[start : k + 1, v, POSITION])
             artists.trail.set_data_3d(*trail)
             artists.body.set_data_3d(*trail[:, -1:])
-            artists.cone.set_verts(_cone(r.states[k, v], r.limits.fov_soft_deg))
+            artists.cone.set_verts(_cone(r.states[k, v], r.limits.sight_soft_deg))
             if plan >= 0:
                 artists.plan.set_data_3d(*_place(r.plans_m[plan, v]))
         self.setpoint.set_data_3d(*_place(r.reference_m[k : k + 1]))
         for column, (line, (a, b)) in enumerate(zip(self.sights, r.must_see, strict=True)):
-            line.set_data_3d(*_place(r.states[k, [a, b], 0:3]))
+            line.set_data_3d(*_place(r.states[k, [a, b], POSITION]))
             line.set_color(self._sight_colour(float(self.fov[k, column])))
         for cursor in self.cursors:
             cursor.set_xdata([t_s, t_s])
         self.title.set_text(self._headline(k, t_s))
 
     def _draw_space(self) -> None:
-        r, axes = self.record, self.space
+        r, axes = self.recording, self.space
         axes.plot(*_place(r.reference_m), color="#999", lw=1.0, ls="--")
         (self.setpoint,) = axes.plot([], [], [], "k+", ms=9)
         self.sights = [axes.plot([], [], [], lw=1.2)[0] for _ in r.must_see]
@@ -94,7 +95,7 @@ class Scene:
         art3d: Any = importlib.import_module("mpl_toolkits.mplot3d.art3d")
         colour = COLOURS[v % len(COLOURS)]
         cone = art3d.Poly3DCollection(
-            _cone(self.record.states[0, v], 30.0), facecolor=colour, alpha=0.16, edgecolor="none"
+            _cone(self.recording.states[0, v], 30.0), facecolor=colour, alpha=0.16, edgecolor="none"
         )
         self.space.add_collection3d(cone)
         return _Vehicle(
@@ -105,7 +106,7 @@ class Scene:
         )
 
     def _draw_series(self, axes: Any, values: Array, labels: list[str], title: str, bounds: tuple[float, float]) -> Any:
-        times = self.record.times_s
+        times = self.recording.times_s
         for column in range(values.shape[1]):
             label = labels[column] if len(labels) <= LEGEND_MAX else None
             axes.plot(times, values[:, column], lw=1.2, color=COLOURS[column % len(COLOURS)], label=label)
@@ -119,21 +120,19 @@ class Scene:
         return axes.axvline(times[0], color="black", lw=1)
 
     def _name(self, v: int) -> str:
-        return self.record.names[v]
+        return self.recording.names[v]
 
     def _sight_colour(self, angle_deg: float) -> str:
-        if not angle_deg <= self.record.limits.fov_hard_deg:
+        if not angle_deg <= self.recording.limits.sight_hard_deg:
             return LOST
-        return SEES if angle_deg <= self.record.limits.fov_soft_deg else STRAINS
+        return SEES if angle_deg <= self.recording.limits.sight_soft_deg else STRAINS
 
     def _headline(self, k: int, t_s: float) -> str:
-        meta = self.record.meta
-        words = [str(meta.get(key, "")) for key in ("path", "condition", "controller")]
-        odd = [f"{n}: {Mode(int(m)).name.lower().replace('_', ' ')}"
-               for n, m in zip(self.record.names, self.record.mode[k], strict=True) if m]  # fmt: skip
-        return "   ".join(
-            [" · ".join(w for w in words if w) + f" · seed {meta.get('seed', 0)}", f"t = {t_s:6.1f} s", *odd]
-        )
+        about = self.recording.about
+        words = [about.path or about.task, about.condition, about.controller]
+        odd = [f"{n}: {MODES[Mode(int(m))]}"
+               for n, m in zip(self.recording.names, self.recording.mode[k], strict=True) if m]  # fmt: skip
+        return "   ".join([" · ".join(w for w in words if w) + f" · seed {about.seed}", f"t = {t_s:6.1f} s", *odd])
 
 
 def _place(positions_m: Array) -> Array:

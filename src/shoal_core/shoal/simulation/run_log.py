@@ -17,6 +17,7 @@ from shoal.messages.wording import sentence
 from shoal.recordings.recording import HealthEvent, Recording
 from shoal.simulation.water import still_water
 from shoal.simulation.world import World
+from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
 PLAN_POINTS_S = np.linspace(0.0, 2.0, 11)  # offsets at which plans are recorded
@@ -124,6 +125,7 @@ class RunLog:
             plan_dt_s=PLAN_POINTS_S.copy(),
             must_see=tuple((index[a], index[b]) for a, b in (placement.sight if placement else ())),
             limits=world.fleet.limits,
+            thrust_bounds_N={m.name: _thrust_bounds_N(m.vehicle()) for m in world.fleet.vehicles},
             events=tuple(self._events),
             issue_shares={text: count / steps for text, count in self._issue_steps.items()},
         )
@@ -147,3 +149,7 @@ class RunLog:
             reference[:] = self._states[0, :, POSITION].mean(axis=0)
             setpoints[:] = self._states[0, :, POSITION]
         return reference, velocity, setpoints
+
+
+def _thrust_bounds_N(vehicle: Vehicle) -> Array:
+    return np.stack([vehicle.thrust_min_N, vehicle.thrust_max_N])

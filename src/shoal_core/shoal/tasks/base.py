@@ -49,6 +49,7 @@ class Task(ABC):
 
     Settings: ClassVar[type[FileModel]] = TaskSettings
     metrics: ClassVar[tuple[str, ...]] = ()  # beyond those of every run, by name
+    follows_path: ClassVar[bool] = False  # whether `TaskContext.path` matters
     # Whether the vehicles have been there for a while, at rest, exchanging plans, before the run begins.
     acquainted: ClassVar[bool] = True
 

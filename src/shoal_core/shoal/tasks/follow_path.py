@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 class FollowPath(Task):
     """The run's path, from poses drawn near its start by the condition's rule."""
 
+    follows_path = True
+
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
         self._path = load_path(context.path)

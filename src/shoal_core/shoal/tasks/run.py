@@ -64,17 +64,8 @@ class Run:
     def recording(self) -> Recording:
         """What happened so far, with what was run: written here, never by a caller."""
         recording = self.simulator.recording()
-        about = About(
-            task=self.spec.task,
-            path=self.spec.path if self.spec.task == "follow_path" else "",
-            fleet=self.fleet.name,
-            condition=self.condition.name,
-            controller=self.controller.name or self.controller.controller,
-            seed=self.spec.seed,
-            control_period_s=self.control_period_s,
-            code_version=code_version(),
-            wall_s=self.simulator.wall_s,
-        )
+        about = about_run(self.spec, self.fleet, self.condition, self.controller)
+        about = replace(about, control_period_s=self.control_period_s, wall_s=self.simulator.wall_s)
         return replace(recording, about=about, outcome=self.task.outcome(recording))
 
 
@@ -86,11 +77,32 @@ def simulate(spec: RunSpec, progress: Callable[[float], None] | None = None) -> 
     return run.recording()
 
 
-def build_run(spec: RunSpec) -> Run:
-    """Load the files, draw what the seed decides."""
+def load_inputs(spec: RunSpec) -> tuple[Fleet, Condition, ControllerFile]:
+    """The files behind the names."""
     fleet = resolve_fleet(spec.fleet) if isinstance(spec.fleet, str) else spec.fleet
     condition = load_condition(spec.condition) if isinstance(spec.condition, str) else spec.condition
-    controller = load_controller(spec.controller, fleet)
+    return fleet, condition, load_controller(spec.controller, fleet)
+
+
+def about_run(spec: RunSpec, fleet: Fleet, condition: Condition, controller: ControllerFile) -> About:
+    """What a run is called in recordings and tables: by the names in its files, a task with the settings given."""
+    task = ", ".join([spec.task, *(f"{key}={value}" for key, value in spec.task_settings.items())])
+    path = Path(spec.path)
+    return About(
+        task=task,
+        path=(path.stem if path.suffix else spec.path) if task_class(spec.task).follows_path else "",
+        fleet=fleet.name,
+        condition=condition.name,
+        controller=controller.name or controller.controller,
+        seed=spec.seed,
+        control_period_s=spec.control_period_s or fleet.control_period_s,
+        code_version=code_version(),
+    )
+
+
+def build_run(spec: RunSpec) -> Run:
+    """Load the files, draw what the seed decides."""
+    fleet, condition, controller = load_inputs(spec)
     task = make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
     period_s = spec.control_period_s or fleet.control_period_s
     duration_s = spec.duration_s or task.duration_s
@@ -111,11 +123,17 @@ def load_controller(given: str | ControllerFile | None, fleet: Fleet) -> Control
     return load_controller_file(fleet.controller if given is None else given)
 
 
-def make_task(name: str, context: TaskContext) -> Task:
-    """By shipped name or package.module:Name; its settings are checked."""
+def task_class(name: str) -> type[Task]:
+    """By shipped name or package.module:Name."""
     found = find("task", name, TASKS)
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ShoalError(f"task = '{name}': expected a class derived from shoal.Task")
+    return found
+
+
+def make_task(name: str, context: TaskContext) -> Task:
+    """Its settings are checked."""
+    found = task_class(name)
     settings = validate(Path(f"task {name}"), dict(context.settings), found.Settings)
     return found(replace(context, settings=settings))
 

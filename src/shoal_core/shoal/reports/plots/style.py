@@ -1,4 +1,4 @@
-"""One look for all pictures: quiet axes, colours that tell vehicles apart for colour-blind readers too."""
+"""One look for all pictures: quiet axes, colours that colour-blind readers can distinguish too."""
 
 from __future__ import annotations
 
