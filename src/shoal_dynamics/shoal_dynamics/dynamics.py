@@ -89,6 +89,7 @@ class DynamicsNode(Node):
         self._duration_s = declare(self, "duration_s", 0.0, "s of simulated time, then it ends; 0: never", low=0.0)
         self._start_s = declare(self, "start_timeout_s", 30.0, "s of wall time to wait for everybody at start", low=0.0)
         self._reference = declare(self, "wait_for_reference", True, "the start waits for /fleet/reference too")
+        self._recorded = declare(self, "wait_for_recorder", False, "the start waits for a recorder of the truth")
         declare(self, "paused", False, "the clock stands", read_only=False)
         self._figures = declare(self, "figures_file", "", "file for latency and jitter at the end; empty: none")
         if self.rate == 0 and not self.lockstep:
@@ -156,6 +157,8 @@ class DynamicsNode(Node):
         missing = [n for n, a in self.answers.items() if not a.ever]
         if self._reference and not self.count_publishers(topics.REFERENCE.name):
             missing.append("guidance")
+        if self._recorded and not self._recorder_listens():
+            missing.append("recorder")
         patient = time.monotonic() - self._began < self._start_s
         if missing and patient:
             self._publish(self._last)
@@ -170,6 +173,15 @@ class DynamicsNode(Node):
             self._unresponsive |= set(missing)
         self.waiting = False
         self._paced = (time.monotonic(), self.world.t_s)
+
+    def _recorder_listens(self) -> bool:
+        """To the truth, and to what guidance publishes if there is a guidance."""
+        wanted = [topics.TRUTH.of(vehicle=name) for name in self.world.names]
+        wanted += [topics.SETPOINT.name, topics.REFERENCE.name] if self._reference else []
+        return all(
+            any(info.node_name == "recorder" for info in self.get_subscriptions_info_by_topic(topic))
+            for topic in wanted
+        )
 
     def advance(self) -> None:
         """One tick."""

@@ -54,10 +54,11 @@ class GuidanceNode(Node):
         super().__init__("guidance", **options)
         name = declare(self, "fleet", "two", "fleet file, or the name of one in config/fleets")
         self.fleet = load_fleet(name)
-        self._task_name = declare(self, "task", "", "task that orders the fleet about: name or package.module:Name")
+        task = declare(self, "task", "", "task that orders the fleet about: name or package.module:Name")
+        path = declare(self, "path", "circle", "path of that task, if it follows one")
         condition = declare(self, "condition", "", "condition of that task: name or file")
         seed = declare(self, "seed", 0, "of what that task draws", low=0)
-        self._task = make_orders(self._task_name, self.fleet, condition, seed) if self._task_name else None
+        self._task = make_orders(task, self.fleet, path, condition, seed) if task else None
         self._tuning = SettingsParameters(self, GuidanceSettings.of(self.fleet), fixed=FIXED, changed=self._changed)
         settings = self._tuning.value
         self._formation = settings.formation(self.fleet)

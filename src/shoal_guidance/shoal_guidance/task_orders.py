@@ -36,7 +36,7 @@ class TaskOrders:
         return self.preview.at(t_s + np.asarray(ahead_s))
 
 
-def make_orders(task: str, fleet: Fleet, condition: str, seed: int) -> TaskOrders:
+def make_orders(task: str, fleet: Fleet, path: str, condition: str, seed: int) -> TaskOrders:
     """From its names."""
-    context = TaskContext(fleet, load_condition(condition or "default"), {}, "circle", seed)
+    context = TaskContext(fleet, load_condition(condition or "default"), {}, path, seed)
     return TaskOrders(make_task(task, context).director())

@@ -101,7 +101,7 @@ class MpcNode(Node):
         self._odometry = odometry
         self.runtime.on_odometry(odometry, t_s)
         if not self._tick(t_s) and repeated:
-            self._publish_thrust()  # the clock stands: whoever asks once more may not have received the answer
+            self._repeat()
 
     def _on_timer(self) -> None:
         """Odometry stays away: the gate decides what the thrusters do."""
@@ -153,6 +153,12 @@ class MpcNode(Node):
         self._plan.publish(convert.plan_to_bytes(command.plan))
         self._report(t_s, command, self.runtime.neighbours.known(t_s))
         return True
+
+    def _repeat(self) -> None:
+        """The clock stands, and we are asked once more: not everybody may have received the answer."""
+        self._publish_thrust()
+        if self.runtime.last is not None:
+            self._plan.publish(convert.plan_to_bytes(self.runtime.last.plan))
 
     def _publish_thrust(self) -> None:
         for publisher, force in zip(self._thrust, self._forces_N, strict=True):

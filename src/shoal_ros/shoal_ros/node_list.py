@@ -191,6 +191,7 @@ def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
         "odometry_rate_hz": 1.0 / period_s(loaded, chosen),
         "duration_s": float(chosen.duration_s),
         "wait_for_reference": chosen.guidance,
+        "wait_for_recorder": bool(chosen.record),
     }
     if chosen.state_dir:
         parameters["state_dir"] = chosen.state_dir
@@ -219,10 +220,11 @@ def _guidance(fleet: str, loaded: Fleet, condition: Condition, chosen: Options) 
         parameters |= {"formation_kind": formation.kind, "formation_spacing_m": formation.spacing_m}
         if isinstance(formation.radius_m, float):
             parameters["formation_radius_m"] = formation.radius_m
-    if chosen.path:
-        parameters |= {"start_mode": "test", "test": chosen.path}
     if chosen.task:
         parameters |= {"task": chosen.task, "condition": _file("conditions", chosen.condition), "seed": chosen.seed}
+        parameters |= {"path": chosen.path} if chosen.path else {}
+    elif chosen.path:
+        parameters |= {"start_mode": "test", "test": chosen.path}
     if chosen.ready_s is not None:
         parameters["ready_s"] = float(chosen.ready_s)
     return NodeSpec("shoal_guidance", "guidance", "guidance", parameters=parameters)

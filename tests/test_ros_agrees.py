@@ -1,0 +1,56 @@
+"""The same run in the simulator and as real processes, recorded and judged: the two verdict tables side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from shoal.evaluation.metrics import summarise
+from shoal.evaluation.summary import Summary
+from shoal.recordings.bag_reader import read_runs
+from shoal.tasks.run import RunSpec, simulate
+from shoal_ros.harness import Harness
+from shoal_ros.node_list import fleet_nodes
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+SEED, SECONDS = 3, 40.0
+WITHIN = 0.2
+# A metric and what does not count as a difference: a few millimetres, degrees or hundredths of a second.
+COMPARED = {
+    "fov_max_deg": 5.0,  # of the first seconds: they depend on when within a wave guidance began
+    "distance_min_m": 0.02,
+    "rmse_m": 0.002,
+    "setpoint_error_rms_m": 0.002,
+    "tilt_max_deg": 2.0,  # of the first second: on ROS the solver has iterated while the clock stood
+    "time_shift_x_s": 0.08,
+    "time_shift_y_s": 0.08,
+}
+
+
+def on_ros(condition: str, folder: Path) -> Summary:
+    """Plant, controllers, guidance, relay where the condition needs one, and the recorder, in lock step."""
+    with Harness() as harness:
+        specs = fleet_nodes("two", path="circle", task="follow_path", condition=condition, seed=SEED, rate=0.0,
+                            lockstep=True, duration_s=SECONDS, display=False, record=str(folder))  # fmt: skip
+        harness.start(*specs)
+        plant = harness.children["/dynamics"]
+        harness.spin(lambda: not plant.running, "the end of the run", wall_s=300.0)
+        assert plant.code == 0, harness.output()
+    runs = read_runs(folder, from_s=0.0, to_s=SECONDS)
+    assert len(runs) == 1
+    return summarise(runs[0])
+
+
+@pytest.mark.parametrize("condition", ["default", "loss_70", "current_05_waves"])
+def test_the_verdict_on_ros_is_the_simulators(condition: str, tmp_path: Path) -> None:
+    swum = on_ros(condition, tmp_path / "dive")
+    simulated = summarise(simulate(RunSpec("circle", "two", condition, SEED, duration_s=SECONDS)))
+    table = {name: (swum.value(name), simulated.value(name)) for name in COMPARED}
+    print(condition, {name: f"{a:.4g} | {b:.4g}" for name, (a, b) in table.items() if a is not None and b is not None})
+    assert not swum.failed and not simulated.failed, swum.failure + simulated.failure
+    for name, (ours, expected) in table.items():
+        assert ours is not None and expected is not None, name
+        assert ours == pytest.approx(expected, rel=WITHIN, abs=COMPARED[name]), (name, table)
