@@ -183,7 +183,7 @@ def test_parquet_columns_are_what_their_names_say(run: Path) -> None:
 def test_summary_json_has_the_promised_keys(run: Path) -> None:
     data = json.loads((run / "summary.json").read_text())
     assert {"task", "path", "fleet", "condition", "controller", "seed", "failed", "duration_s"} <= data.keys()
-    assert {"fov_max_deg", "distance_min_m", "time_shift_x_s", "rmse_m", "fallbacks"} <= data["metrics"].keys()
+    assert {"fov_max_deg", "distance_min_m", "rmse_m", "fallbacks"} <= data["metrics"].keys()
     assert read_summary(run) == summarise(RECORD)
 
 
