@@ -24,7 +24,10 @@ from shoal.recordings.parquet import read_parquet, write_parquet
 from shoal.recordings.recording import HealthEvent, Outcome, Recording
 from synthetic_runs import make_record
 
-RECORD = make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4)
+RECORD = replace(
+    make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4),
+    thrust_bounds_N={"bluerov3": np.array([[-1.0] * 6, [2.0] * 6])},
+)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,8 @@ def test_parquet_gives_the_record_back(run: Path) -> None:
         before, after = getattr(RECORD, field.name), getattr(back, field.name)
         if isinstance(before, np.ndarray):
             np.testing.assert_array_equal(after, before, err_msg=field.name)
+        elif field.name == "thrust_bounds_N":
+            assert {name: bounds.tolist() for name, bounds in after.items()} == {"bluerov3": [[-1.0] * 6, [2.0] * 6]}
         elif field.name == "thrust_N":
             assert [(name, thrust.shape) for name, thrust in after.items()] == [
                 ("bluerov2", (51, 8)),

@@ -10,8 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.errors import ShoalError
-from shoal.fleet.file import load_fleet
+from shoal.fleet.generate import resolve_fleet
 from shoal.messages.limits import Limits
 from shoal.recordings import older
 from shoal.recordings.bag_grid import Notes, make_recording
@@ -20,6 +23,8 @@ from shoal.recordings.bag_repair import is_whole, recover
 from shoal.recordings.bag_streams import read_streams
 from shoal.recordings.bag_windows import choose, overlap
 from shoal.recordings.recording import Outcome, Recording
+
+Array = NDArray[np.float64]
 
 
 def read_runs(
@@ -66,18 +71,29 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
         }
     )
     outcome, pairs = known.get("outcome"), known.get("must_see")
+    limits, bounds_N = _of_fleet(known, fleet)
     return Notes(
         about=about if about.condition else replace(about, condition="recorded"),
-        limits=_limits(fleet or str(known.get("fleet", "")), known),
+        limits=limits,
+        thrust_bounds_N=bounds_N,
         outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
         must_see=None if pairs is None else tuple((a, b) for a, b in pairs),
     )
 
 
-def _limits(fleet: str, known: Mapping[str, Any]) -> Limits:
-    if isinstance(known.get("limits"), dict):
-        return older.limits_of(known["limits"])
-    if fleet and not fleet.isdigit():
-        with suppress(ShoalError):  # recorded elsewhere, with a fleet file that is not here
-            return load_fleet(fleet).limits
-    return Limits()
+def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array]]:
+    """Limits and thrust bounds: of the fleet asked for, else as noted, else of the fleet that the recording names."""
+    if asked is None and isinstance(known.get("limits"), dict):
+        bounds = known.get("thrust_bounds_N", {})
+        return older.limits_of(known["limits"]), {name: np.array(b, dtype=float) for name, b in bounds.items()}
+    name = asked or str(known.get("fleet", ""))
+    if not name:
+        return Limits(), {}
+    try:
+        fleet = resolve_fleet(name)
+    except ShoalError:
+        if asked is not None:
+            raise
+        return Limits(), {}  # recorded elsewhere, with a fleet file that is not here
+    vehicles = {member.name: member.vehicle() for member in fleet.vehicles}
+    return fleet.limits, {name: np.stack([v.thrust_min_N, v.thrust_max_N]) for name, v in vehicles.items()}
