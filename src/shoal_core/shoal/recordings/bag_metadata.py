@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from mcap.reader import make_reader
 
+from shoal.config import atomic
 from shoal.errors import ShoalError
 
 METADATA = "metadata.yaml"
@@ -17,9 +18,14 @@ NOTES = "shoal"  # name of the MCAP record that keeps custom data
 Notes = Mapping[str, str]
 
 
+def mcap_files(folder: Path) -> list[Path]:
+    """In order; without those that somebody is just writing under another name."""
+    return sorted(file for file in folder.glob("*.mcap") if not file.name.startswith("."))
+
+
 def write_metadata(folder: Path) -> int:
     """metadata.yaml from what the files themselves say, in one step; the number of messages."""
-    files = [_file_facts(file) for file in sorted(folder.glob("*.mcap"))]
+    files = [_file_facts(file) for file in mcap_files(folder)]
     counts: dict[str, dict[str, Any]] = {}
     for _, topics, _ in files:
         for name, entry in topics.items():
@@ -44,12 +50,8 @@ def write_metadata(folder: Path) -> int:
         "custom_data": {key: value for _, _, notes in files for key, value in notes.items()} or None,
         "ros_distro": os.environ.get("ROS_DISTRO", "jazzy"),
     }
-    scratch = folder / f".{METADATA}.tmp"
-    with scratch.open("w", encoding="utf-8") as stream:
-        yaml.safe_dump({"rosbag2_bagfile_information": information}, stream, sort_keys=False)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(scratch, folder / METADATA)
+    text = yaml.safe_dump({"rosbag2_bagfile_information": information}, sort_keys=False)
+    atomic.write_text(folder / METADATA, text)
     return total
 
 

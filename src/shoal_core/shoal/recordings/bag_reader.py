@@ -18,7 +18,7 @@ from shoal.fleet.generate import resolve_fleet
 from shoal.messages.limits import Limits
 from shoal.recordings import older
 from shoal.recordings.bag_grid import Notes, make_recording
-from shoal.recordings.bag_metadata import METADATA, read_notes
+from shoal.recordings.bag_metadata import METADATA, mcap_files, read_notes
 from shoal.recordings.bag_repair import is_whole, recover
 from shoal.recordings.bag_streams import read_streams
 from shoal.recordings.bag_windows import choose, overlap
@@ -41,7 +41,7 @@ def read_runs(
         raise ShoalError(f"{bag}: not found; expected a rosbag2 folder")
     with tempfile.TemporaryDirectory(prefix="shoal-bag-") as scratch:
         source = folder
-        files = sorted(folder.glob("*.mcap"))
+        files = mcap_files(folder)
         if files and (not (folder / METADATA).is_file() or not all(map(is_whole, files))):
             source = Path(scratch) / folder.name  # left behind by a killed recorder; the original stays as it is
             recover(folder, source)
