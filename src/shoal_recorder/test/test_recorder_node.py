@@ -66,6 +66,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
         exclude="^/(secret|rosout)",
         fleet="two",
         condition="ideal",
+        controller="pid",
         seed=3,
     )
     assert b.refusal("/recorder", name="../elsewhere") and not b.refusal("/recorder", name="first")
@@ -91,7 +92,8 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
     assert [m.data for _, m in found["/latched"]] == ["said before"]
     assert 1 <= len(found["/sensor"]) <= 50 and "/secret" not in found  # best effort may lose some, not gain any
     notes = read_notes(tmp_path / "first")
-    assert (notes["fleet"], notes["condition"], notes["seed"]) == ("two", "ideal", "3")
+    assert (notes["fleet"], notes["condition"], notes["seed"], notes["controller"]) == ("two", "ideal", "3", "pid")
+    assert "task" not in notes and notes["code_version"]
     stamps = [t for t, _ in found["/numbers"]]
     assert stamps == sorted(stamps)
     with next((tmp_path / "first").glob("*.mcap")).open("rb") as stream:

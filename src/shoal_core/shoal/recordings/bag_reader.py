@@ -25,6 +25,7 @@ from shoal.recordings.bag_windows import choose, overlap
 from shoal.recordings.recording import Outcome, Recording
 
 Array = NDArray[np.float64]
+FOLLOW_PATH = "follow_path"  # the task where none is noted
 
 
 def read_runs(
@@ -47,7 +48,8 @@ def read_runs(
             recover(folder, source)
         streams, notes = read_streams(source, setpoint), read_notes(source)
     known = _known(notes)
-    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(known.get("path", folder.name)))
+    otherwise = folder.name if known.get("task", FOLLOW_PATH) == FOLLOW_PATH else ""
+    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(known.get("path", otherwise)))
     own = _notes(known, fleet, is_part=from_s is not None or to_s is not None)
     return [make_recording(streams, window, own) for window in windows]
 
@@ -64,7 +66,7 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
     about = older.about_of(
         {key: known.get(key) for key in ("condition", "controller", "control_period_s")}
         | {
-            "task": known.get("task", "follow_path"),  # as older recordings were
+            "task": known.get("task", FOLLOW_PATH),
             "fleet": Path(str(known.get("fleet", ""))).stem,
             "seed": int(known.get("seed") or 0),
             "code_version": str(known.get("code_version") or known.get("shoal_version", "")),
