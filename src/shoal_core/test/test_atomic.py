@@ -114,14 +114,14 @@ class TestWhatIsNoDirectoryOfOurs:
 
 def test_a_directory_with_other_files_is_kept(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "thesis.tex").write_text("precious")
+    (tmp_path / "home" / "paper.tex").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "home")
     for name in ("home", "link"):
         with pytest.raises(ShoalError, match="holds other files"):
             atomic.check_directory(tmp_path / name, "summary.json")
     with pytest.raises(ShoalError, match="is a directory; expected a file"):
         atomic.write_text(tmp_path / "home", "new")
-    assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+    assert (tmp_path / "home" / "paper.tex").read_text() == "precious"
 
 
 def fill(folder: Path, text: str) -> None:

@@ -199,10 +199,10 @@ def test_a_second_run_replaces_the_first_but_foreign_files_are_kept(tmp_path: Pa
     write_run(again, summarise(again), folder, recording=False)
     assert read_summary(folder).seed == 5
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "thesis.tex").write_text("precious")
+    (tmp_path / "home" / "paper.tex").write_text("precious")
     with pytest.raises(ShoalError, match="holds other files; expected"):
         write_run(RECORD, summarise(RECORD), tmp_path / "home")
-    assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+    assert (tmp_path / "home" / "paper.tex").read_text() == "precious"
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

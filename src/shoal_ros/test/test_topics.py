@@ -74,14 +74,14 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.ros
 def test_what_dds_announces_is_what_the_table_says() -> None:
-    """By the endpoints' own word: one publisher and one subscription of each."""
+    """As the endpoints announce it: one publisher and one subscription of each."""
     with Harness() as harness:
         here = [t for t in TOPICS if not t.type.startswith("tf2_msgs")]
         names = {"vehicle": "a", "other": "b", "thruster": "t"}
         kept = [endpoints.publisher(harness.node, t, **names) for t in here]
-        heard = [harness.listen(t, **names) for t in here]
+        received = [harness.listen(t, **names) for t in here]
         harness.spin(lambda: all(p.get_subscription_count() for p in kept), "all to fit each other")
-        assert len(heard) == len(kept)
+        assert len(received) == len(kept)
         for topic in here:
             for find in (harness.node.get_publishers_info_by_topic, harness.node.get_subscriptions_info_by_topic):
                 announced = find(topic.of(**names))[0].qos_profile

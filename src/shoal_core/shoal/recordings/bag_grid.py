@@ -25,7 +25,7 @@ GAP_S = 1.0  # odometry missing for longer is an event
 
 @dataclass(frozen=True)
 class Notes:
-    """What the topics do not tell."""
+    """What the topics do not hold."""
 
     about: About
     limits: Limits
@@ -189,7 +189,7 @@ def _current(stream: Stream, grid: Array) -> Array:
 def _must_see(
     streams: Streams, names: tuple[str, ...], noted: tuple[tuple[str, str], ...] | None
 ) -> tuple[tuple[int, int], ...]:
-    """As noted, else as the formation says, else whose angles were recorded, else everybody everybody."""
+    """As noted, else as in the formation, else by the angles that were recorded, else everybody everybody."""
     placed = streams.formation.rows[-1].get("sight") if streams.formation.rows else None
     pairs = noted if noted is not None else placed
     if pairs is None:

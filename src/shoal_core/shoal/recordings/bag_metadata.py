@@ -1,4 +1,4 @@
-"""metadata.yaml of a rosbag2 recording, from what its MCAP files themselves say."""
+"""metadata.yaml of a rosbag2 recording, made from its MCAP files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mcap_files(folder: Path) -> list[Path]:
 
 
 def write_metadata(folder: Path) -> int:
-    """metadata.yaml from what the files themselves say, in one step; the number of messages."""
+    """Write metadata.yaml from the contents of the files, in one step; the number of messages."""
     files = [_file_facts(file) for file in mcap_files(folder)]
     counts: dict[str, dict[str, Any]] = {}
     for _, topics, _ in files:
@@ -56,7 +56,7 @@ def write_metadata(folder: Path) -> int:
 
 
 def _file_facts(file: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, str]]:
-    """What metadata.yaml says about a file, its topics, and our notes in it."""
+    """The entry of a file in metadata.yaml, its topics, and our notes in it."""
     with file.open("rb") as stream:
         reader = make_reader(stream)
         summary = reader.get_summary()

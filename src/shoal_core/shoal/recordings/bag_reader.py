@@ -55,7 +55,7 @@ def read_runs(
 
 
 def _known(notes: Mapping[str, str]) -> dict[str, Any]:
-    """What the recording says of itself: our simulations note all, our recorder what it was started with."""
+    """The notes in the recording: our simulator notes everything, our recorder what it was started with."""
     known: dict[str, Any] = dict(notes)
     with suppress(ValueError, TypeError):
         known |= json.loads(known.pop("run", "{}"))

@@ -104,7 +104,7 @@ def _rewrite(source: Path, target: Path) -> int:
                 record = next(records)
             except StopIteration:
                 break
-            except Exception:  # whatever a torn record makes the parser or the decompressor say: here the file ends
+            except Exception:  # whatever a torn record makes the parser or the decompressor raise: here the file ends
                 break
             read = stream.tell()
             copy.take(record)

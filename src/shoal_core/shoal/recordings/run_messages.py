@@ -55,7 +55,7 @@ def run_messages(recording: Recording) -> Iterator[Item]:
 
 
 def _notes(recording: Recording) -> dict[str, Any]:
-    """What the topics do not tell: so that a report of the recording is one of the run."""
+    """What the topics do not hold, so that a report of the recording is one of the run."""
     names = recording.names
     return asdict(recording.about) | {
         "limits": recording.limits.model_dump(),
