@@ -55,6 +55,19 @@ def test_setup_files(package: Path) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.name)
+def test_package_data_names_every_file_that_is_no_module(package: Path) -> None:
+    """What it does not name is missing from wheels and from `colcon build` without links."""
+    folder = package / import_name(package)
+    (patterns,) = (
+        [pattern.value for pattern in values.elts if isinstance(pattern, ast.Constant)]
+        for values in setup_keywords(package)["package_data"].values  # type: ignore[attr-defined]
+    )
+    named = {path for pattern in patterns for path in folder.glob(pattern)}
+    there = {p for p in folder.rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")}
+    assert there and there <= named
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.name)
 def test_imported_sisters_are_declared(package: Path) -> None:
     declared = {e.text for e in ET.parse(package / "package.xml").getroot() if e.tag.endswith("depend")}
     source = "\n".join(file.read_text() for file in (package / import_name(package)).rglob("*.py"))

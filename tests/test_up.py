@@ -170,7 +170,7 @@ def test_a_lossy_condition_brings_the_relay() -> None:
 def test_recording(tmp_path: Path) -> None:
     recorder = by_name(fleet_nodes("two", record=str(tmp_path / "dive")))["/recorder"].parameters
     assert (recorder["folder"], recorder["name"], recorder["autostart"]) == (str(tmp_path), "dive", True)
-    assert (recorder["condition"], recorder["seed"]) == ("default", 0)
+    assert (recorder["condition"], recorder["seed"], recorder["controller"]) == ("default", 0, "nmpc")
     assert "condition" not in by_name(fleet_nodes("two", record=str(tmp_path), plant="none"))["/recorder"].parameters
 
 

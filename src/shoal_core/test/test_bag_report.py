@@ -17,6 +17,7 @@ from shoal.cli import app
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.summary import Summary
+from shoal.fleet.file import load_fleet
 from shoal.messages import topics
 from shoal.messages.health import Code, Issue, Mode, Severity
 from shoal.messages.limits import Limits
@@ -68,7 +69,8 @@ def assert_same_verdict(bag: Summary, run_: Summary, tolerance: float) -> None:
 
 
 def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
-    record = run(limits=Limits(sight_hard_deg=45.0), outcome=Outcome("all in place", 2.0))  # so that it fails
+    bounds = {"bluerov3": np.array([[-1.0] * 6, [2.0] * 6])}
+    record = run(limits=Limits(sight_hard_deg=45.0), thrust_bounds_N=bounds)  # so that it fails, with a pair and a time
     write_bag(record, tmp_path / "bag")
     (back,) = read_runs(tmp_path / "bag")
     assert summarise(record).broke("fov_max_deg") and summarise(back).failure == summarise(record).failure
@@ -81,10 +83,29 @@ def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
     assert np.array_equal(back.mode, record.mode)
     assert back.events == record.events
     assert back.issue_shares == pytest.approx(record.issue_shares)
-    assert (back.outcome, back.must_see, back.limits) == (record.outcome, record.must_see, record.limits)
+    assert (back.must_see, back.limits) == (record.must_see, record.limits)
+    assert back.thrust_bounds_N["bluerov3"].tolist() == [[-1.0] * 6, [2.0] * 6]
     assert replace(back.about, wall_s=4.0) == record.about
+
+
+@pytest.mark.parametrize("reached_s", [2.0, None])
+def test_an_outcome_is_of_the_whole_run(tmp_path: Path, reached_s: float | None) -> None:
+    write_bag(run(outcome=Outcome("all in place", reached_s)), tmp_path / "bag")
+    (back,) = read_runs(tmp_path / "bag")
+    assert back.outcome == Outcome("all in place", reached_s)
     (part,) = read_runs(tmp_path / "bag", from_s=5.0)
-    assert part.outcome is None  # of the whole run, not of a part of it
+    assert part.outcome is None
+
+
+def test_limits_and_thrust_bounds_of_the_fleet_asked_for(tmp_path: Path) -> None:
+    write_bag(run(limits=Limits(sight_hard_deg=45.0)), tmp_path / "bag")
+    (back,) = read_runs(tmp_path / "bag", fleet="two")
+    fleet = load_fleet("two")
+    assert back.limits == fleet.limits
+    assert np.array_equal(back.thrust_bounds_N["bluerov2"][1], fleet.vehicles[0].vehicle().thrust_max_N)
+    assert "bluerov3" not in back.thrust_bounds_N  # six thrusters were recorded, that fleet's has eight
+    with pytest.raises(ShoalError, match="'no_such_fleet' is unknown"):
+        read_runs(tmp_path / "bag", fleet="no_such_fleet")
 
 
 def test_a_recording_in_which_nobody_must_see_anybody(tmp_path: Path) -> None:

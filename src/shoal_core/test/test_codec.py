@@ -174,9 +174,9 @@ class TestFormation:
         sound, broken = ("".join(p if i % 2 == 0 else fill(p) for i, p in enumerate(parts))
                          for fill in (lambda _: "1", lambda p: number if p == key else "1"))  # fmt: skip
         assert formation_from_json(sound).order == ("a",)
-        with pytest.raises(ShoalError, match=rf"/fleet/formation: {key.split('.')[0]}.*finite") as told:
+        with pytest.raises(ShoalError, match=rf"/fleet/formation: {key.split('.')[0]}.*finite") as raised:
             formation_from_json(broken)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
     @pytest.mark.parametrize(
         ("change", "sentence"),

@@ -24,7 +24,10 @@ from shoal.recordings.parquet import read_parquet, write_parquet
 from shoal.recordings.recording import HealthEvent, Outcome, Recording
 from synthetic_runs import make_record
 
-RECORD = make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4)
+RECORD = replace(
+    make_record(duration_s=5.0, shift_s=0.2, noise_m=0.02, seed=4),
+    thrust_bounds_N={"bluerov3": np.array([[-1.0] * 6, [2.0] * 6])},
+)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,8 @@ def test_parquet_gives_the_record_back(run: Path) -> None:
         before, after = getattr(RECORD, field.name), getattr(back, field.name)
         if isinstance(before, np.ndarray):
             np.testing.assert_array_equal(after, before, err_msg=field.name)
+        elif field.name == "thrust_bounds_N":
+            assert {name: bounds.tolist() for name, bounds in after.items()} == {"bluerov3": [[-1.0] * 6, [2.0] * 6]}
         elif field.name == "thrust_N":
             assert [(name, thrust.shape) for name, thrust in after.items()] == [
                 ("bluerov2", (51, 8)),
@@ -183,7 +188,7 @@ def test_parquet_columns_are_what_their_names_say(run: Path) -> None:
 def test_summary_json_has_the_promised_keys(run: Path) -> None:
     data = json.loads((run / "summary.json").read_text())
     assert {"task", "path", "fleet", "condition", "controller", "seed", "failed", "duration_s"} <= data.keys()
-    assert {"fov_max_deg", "distance_min_m", "time_shift_x_s", "rmse_m", "fallbacks"} <= data["metrics"].keys()
+    assert {"fov_max_deg", "distance_min_m", "rmse_m", "fallbacks"} <= data["metrics"].keys()
     assert read_summary(run) == summarise(RECORD)
 
 
@@ -194,10 +199,10 @@ def test_a_second_run_replaces_the_first_but_foreign_files_are_kept(tmp_path: Pa
     write_run(again, summarise(again), folder, recording=False)
     assert read_summary(folder).seed == 5
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "thesis.tex").write_text("precious")
+    (tmp_path / "home" / "paper.tex").write_text("precious")
     with pytest.raises(ShoalError, match="holds other files; expected"):
         write_run(RECORD, summarise(RECORD), tmp_path / "home")
-    assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+    assert (tmp_path / "home" / "paper.tex").read_text() == "precious"
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The `recorder` node: everything that is said, into a rosbag2 recording that survives whatever happens to us."""
+"""The `recorder` node: every message, into a rosbag2 recording that survives whatever happens to us."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from shoal import __version__
 from shoal.errors import ShoalError
+from shoal.provenance import code_version
 from shoal.recordings.bag_repair import is_left_behind, repair
 from shoal_recorder.session import Session, check_name, compile_pattern, free_folder
 from shoal_ros import process
@@ -38,6 +38,8 @@ class RecorderNode(Node):
         declare(self, "include", ".*", "topics to record, a regular expression", read_only=False)
         declare(self, "exclude", "^/(parameter_events|clock)$", "topics not to record, one as well", read_only=False)
         self._fleet = declare(self, "fleet", "", "noted in the recording, so that a report knows the fleet's limits")
+        self._controller = declare(self, "controller", "", "noted as well; empty: not known")
+        self._task = declare(self, "task", "", "noted as well; empty: paths are followed")
         self._condition = declare(self, "condition", "", "noted as well; empty: not a simulation of ours")
         self._seed = declare(self, "seed", 0, "noted with the condition", low=0)
         self._flush_s = declare(
@@ -66,9 +68,7 @@ class RecorderNode(Node):
         name = check_name(self._text("name")) or datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
         include = compile_pattern("include", self._text("include"))
         exclude = compile_pattern("exclude", self._text("exclude"))
-        notes = {"fleet": self._fleet, "shoal_version": __version__}
-        if self._condition:  # so that a report compares with the same condition elsewhere
-            notes |= {"condition": self._condition, "seed": str(self._seed)}
+        notes = self._notes()
         folder = free_folder(self._folder(), name)
         try:
             self._session = Session(
@@ -79,6 +79,12 @@ class RecorderNode(Node):
         self._session.discover()
         self.get_logger().info(f"recording to {folder}")
         return folder
+
+    def _notes(self) -> dict[str, str]:
+        """What was run, so that a report compares with the same elsewhere."""
+        given = {"fleet": self._fleet, "controller": self._controller, "task": self._task, "condition": self._condition}
+        notes = {key: value for key, value in given.items() if value} | {"code_version": code_version()}
+        return notes | ({"seed": str(self._seed)} if self._condition else {})
 
     def stop(self) -> str:
         """What was recorded, in words."""
@@ -91,8 +97,7 @@ class RecorderNode(Node):
     def close(self) -> None:
         """On every way out that is left to Python."""
         if self._session is not None:
-            said = self.stop()
-            self.get_logger().info(f"recorded {said}")
+            self.get_logger().info(f"recorded {self.stop()}")
 
     def _take(self) -> None:
         if self._session is not None:
@@ -101,7 +106,7 @@ class RecorderNode(Node):
     def _discover(self) -> None:
         if self._session is not None:
             self._guarded(Session.discover)
-        self._tell()
+        self._report()
 
     def _guarded(self, act: Any) -> None:
         """A full disk ends the recording, not the node; what was flushed can be repaired."""
@@ -111,7 +116,7 @@ class RecorderNode(Node):
             folder, self._session = (self._session.bag.folder if self._session else ""), None
             self.get_logger().error(f"{folder}: {error.strerror}; recording ended, `shoal bag repair` finishes it")
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         session, t_s = self._session, self.get_clock().now().nanoseconds * 1e-9
         if session is None:
             self._diagnostics.report(t_s, Level.OK, "not recording", {})

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from shoal.errors import ShoalError
 from shoal.recordings.bag_metadata import Notes
 from shoal.recordings.bag_writer import BagWriter
-from shoal_recorder.listening import fitting_qos, message_class, qos_yaml
+from shoal_recorder.subscription_qos import fitting_qos, message_class, qos_yaml
 from shoal_recorder.times import ArrivalTimes
 from shoal_ros import endpoints
 
@@ -25,7 +25,7 @@ class Session:
         self._node, self._chosen = node, chosen
         self.bag = BagWriter(folder, notes)
         self._group = endpoints.Polled()
-        self._listening: dict[str, tuple[Any, Any]] = {}  # topic: subscription, QoS
+        self._subscriptions: dict[str, tuple[Any, Any]] = {}  # topic: subscription, QoS
         self._publishers: dict[str, int] = {}
         self._refused: set[str] = set()
         self._simulated = bool(node.get_parameter("use_sim_time").value)
@@ -36,21 +36,21 @@ class Session:
     # -- what is there ------------------------------------------------------------------------------------------
 
     def discover(self) -> None:
-        """Listen to topics that have publishers and that we do not listen to yet, or not in the right way any more."""
+        """Subscribe to topics that have publishers and no subscription of ours yet, or not one that fits any more."""
         for topic, kinds in self._node.get_topic_names_and_types():
             count = self._node.count_publishers(topic)
             if not count or self._publishers.get(topic) == count or not self._chosen(topic):
                 continue
             self._publishers[topic] = count
             if len(kinds) == 1:
-                self._listen(topic, kinds[0])
+                self._subscribe(topic, kinds[0])
             else:
                 self._refuse(topic, f"several types: {', '.join(kinds)}")
 
-    def _listen(self, topic: str, kind: str) -> None:
+    def _subscribe(self, topic: str, kind: str) -> None:
         offered = [info.qos_profile for info in self._node.get_publishers_info_by_topic(topic)]
         qos, found = fitting_qos(offered), message_class(kind)
-        if topic in self._listening and self._listening[topic][1] == qos:
+        if topic in self._subscriptions and self._subscriptions[topic][1] == qos:
             return
         if found is None:
             self._refuse(topic, f"the package of {kind} is not installed")
@@ -60,11 +60,13 @@ class Session:
         except ShoalError as error:
             self._refuse(topic, str(error))
             return
-        if topic in self._listening:  # a publisher with other manners has come: what waits is taken before we move
+        if (
+            topic in self._subscriptions
+        ):  # a publisher with another QoS has come: first take what waits
             self.take()
-            self._node.destroy_subscription(self._listening[topic][0])
+            self._node.destroy_subscription(self._subscriptions[topic][0])
         own = self._node.create_subscription(found, topic, _never, qos, callback_group=self._group, raw=True)
-        self._listening[topic] = own, qos
+        self._subscriptions[topic] = own, qos
 
     def _refuse(self, topic: str, why: str) -> None:
         if topic not in self._refused:
@@ -74,7 +76,7 @@ class Session:
     @property
     def topics(self) -> int:
         """How many are recorded."""
-        return len(self._listening)
+        return len(self._subscriptions)
 
     # -- what comes in ------------------------------------------------------------------------------------------
 
@@ -86,7 +88,7 @@ class Session:
             for topic, data in self._early:
                 self.bag.write(topic, now_ns, now_ns, data)
             self._early.clear()
-        for topic, (subscription, _) in self._listening.items():
+        for topic, (subscription, _) in self._subscriptions.items():
             for data, info in endpoints.take_all(subscription):
                 self._store(topic, data, info, now_ns)
 
@@ -107,16 +109,16 @@ class Session:
             self._flushed_s = time.monotonic()
 
     def close(self) -> None:
-        """Take what is still there, finish the file, stop listening."""
+        """Take what is still there, finish the file, unsubscribe."""
         try:
             self.take()
             for topic, data in self._early:
                 self.bag.write(topic, 0, 0, data)
         finally:
             self.bag.close()
-            for subscription, _ in self._listening.values():
+            for subscription, _ in self._subscriptions.values():
                 self._node.destroy_subscription(subscription)
-            self._listening.clear()
+            self._subscriptions.clear()
 
 
 def compile_pattern(name: str, text: str) -> re.Pattern[str]:

@@ -53,12 +53,12 @@ def read(folder: Path) -> dict[str, list[tuple[int, Any]]]:
 
 
 def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path: Path) -> None:
-    """In wall time; started and stopped twice by service; QoS of all kinds, a latched word from before included."""
+    """In wall time; started and stopped twice by service; QoS of all kinds, a latched message from before included."""
     numbers = b.node.create_publisher(Float64, "/numbers", RELIABLE)
     sensor = b.node.create_publisher(Float64, "/sensor", BEST_EFFORT)
     latched = b.node.create_publisher(String, "/latched", LATCHED)
     secret = b.node.create_publisher(String, "/secret", RELIABLE)
-    latched.publish(String(data="said before"))
+    latched.publish(String(data="sent before"))
     child = b.run(
         "shoal_recorder",
         "recorder",
@@ -66,6 +66,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
         exclude="^/(secret|rosout)",
         fleet="two",
         condition="ideal",
+        controller="pid",
         seed=3,
     )
     assert b.refusal("/recorder", name="../elsewhere") and not b.refusal("/recorder", name="first")
@@ -88,10 +89,11 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
     found = read(tmp_path / "first")
     assert [m.data for _, m in found["/numbers"]] == [float(i) for i in range(500)]
     assert [m.data for _, m in found["/late"]] == [7.0]
-    assert [m.data for _, m in found["/latched"]] == ["said before"]
+    assert [m.data for _, m in found["/latched"]] == ["sent before"]
     assert 1 <= len(found["/sensor"]) <= 50 and "/secret" not in found  # best effort may lose some, not gain any
     notes = read_notes(tmp_path / "first")
-    assert (notes["fleet"], notes["condition"], notes["seed"]) == ("two", "ideal", "3")
+    assert (notes["fleet"], notes["condition"], notes["seed"], notes["controller"]) == ("two", "ideal", "3", "pid")
+    assert "task" not in notes and notes["code_version"]
     stamps = [t for t, _ in found["/numbers"]]
     assert stamps == sorted(stamps)
     with next((tmp_path / "first").glob("*.mcap")).open("rb") as stream:
@@ -114,7 +116,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
 
 
 def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
-    news = b.listen(topics.DIAGNOSTICS)
+    statuses = b.listen(topics.DIAGNOSTICS)
     publisher = endpoints.publisher(b.node, topics.ODOMETRY, vehicle="bluerov2")
     child = b.run(
         "shoal_recorder", "recorder", folder=str(tmp_path), name="sim", autostart=True, use_sim_time=True,
@@ -122,7 +124,7 @@ def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
     )  # fmt: skip
 
     def stamp_s() -> float:
-        return convert.from_stamp(news[-1].header.stamp) if news else -1.0
+        return convert.from_stamp(statuses[-1].header.stamp) if statuses else -1.0
 
     for t_s in (0.0, 3.0, 5.0, 8.0):
         if t_s:
@@ -143,7 +145,7 @@ def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
 
 def test_kill_9_leaves_a_recording_that_can_be_read(b: Bench, tmp_path: Path) -> None:
     publisher = b.node.create_publisher(Float64, "/numbers", RELIABLE)
-    news = b.listen(topics.DIAGNOSTICS)
+    statuses = b.listen(topics.DIAGNOSTICS)
     options = {"folder": str(tmp_path), "flush_s": 0.05, "include": "numbers"}
     child = b.run("shoal_recorder", "recorder", name="torn", autostart=True, **options)
     heard_by_recorder(b, publisher)
@@ -152,8 +154,8 @@ def test_kill_9_leaves_a_recording_that_can_be_read(b: Bench, tmp_path: Path) ->
     file = tmp_path / "torn" / "torn_0.mcap"
 
     def written() -> bool:
-        said = {v.key: v.value for v in news[-1].status[0].values} if news else {}
-        return said.get("messages") == "300"
+        values = {v.key: v.value for v in statuses[-1].status[0].values} if statuses else {}
+        return values.get("messages") == "300"
 
     b.until(written, "300 messages at the recorder")
     size = -1

@@ -47,7 +47,7 @@ def test_qos_fits_every_publisher() -> None:
     from rclpy.qos import QoSProfile
     from rclpy.qos import ReliabilityPolicy as R
 
-    from shoal_recorder.listening import fitting_qos, message_class, qos_yaml
+    from shoal_recorder.subscription_qos import fitting_qos, message_class, qos_yaml
 
     strong = QoSProfile(depth=1, reliability=R.RELIABLE, durability=D.TRANSIENT_LOCAL)
     weak = QoSProfile(depth=1, reliability=R.BEST_EFFORT, durability=D.VOLATILE)

@@ -232,7 +232,11 @@ def _guidance(fleet: str, loaded: Fleet, condition: Condition, chosen: Options) 
 
 def _recorder(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
     folder = Path(chosen.record).resolve()
+    controller = load_controller_file(chosen.controller or load_fleet(fleet).controller)
     parameters = {**_common(fleet, chosen), "folder": str(folder.parent), "name": folder.name, "autostart": True}
+    parameters["controller"] = controller.name or controller.controller  # as the simulator notes it
+    if chosen.task:
+        parameters["task"] = chosen.task
     if chosen.plant == "builtin":  # in Gazebo and in the sea the condition is not what it is
         parameters |= {"condition": condition.name, "seed": chosen.seed}
     return NodeSpec("shoal_recorder", "recorder", "recorder", parameters=parameters)

@@ -1,46 +1,20 @@
-"""QoS profiles by name. Reliable for what must arrive, best effort for what is soon repeated."""
+"""The QoS profiles of `shoal.messages.qos` as rclpy wants them."""
 
 from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+from shoal.messages import qos
 
-def _profile(reliable: bool, depth: int, latched: bool = False) -> QoSProfile:
+
+def _profile(chosen: qos.Qos) -> QoSProfile:
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
-        depth=depth,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        depth=chosen.depth,
+        reliability=ReliabilityPolicy.RELIABLE if chosen.reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if chosen.latched else DurabilityPolicy.VOLATILE,
     )
 
 
-CLOCK = _profile(reliable=False, depth=1)  # only the newest time matters; what rclpy itself subscribes with
-SENSOR = _profile(reliable=False, depth=5)  # as rclpy's qos_profile_sensor_data: any sensor driver fits
-COMMAND = _profile(reliable=True, depth=5)  # thrust; the receiver takes the newest
-LATEST = _profile(reliable=True, depth=1)  # must arrive, but an older one is worthless
-RELIABLE = _profile(reliable=True, depth=10)  # requests: each one counts
-EVENTS = _profile(reliable=True, depth=10)
-LATCHED = _profile(reliable=True, depth=1, latched=True)  # late comers get the last word
-DISPLAY = _profile(reliable=False, depth=1)  # for eyes and plots
-TF = _profile(reliable=True, depth=100)  # as tf2_ros publishes it
-
-PROFILES: dict[str, QoSProfile] = {
-    "clock": CLOCK,
-    "sensor": SENSOR,
-    "command": COMMAND,
-    "latest": LATEST,
-    "reliable": RELIABLE,
-    "events": EVENTS,
-    "latched": LATCHED,
-    "display": DISPLAY,
-    "tf": TF,
-}
-
-
-def describe(name: str) -> str:
-    """For the docs: `best effort, depth 5`."""
-    profile = PROFILES[name]
-    words = ["reliable" if profile.reliability == ReliabilityPolicy.RELIABLE else "best effort"]
-    if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
-        words.append("transient local")
-    return ", ".join([*words, f"depth {profile.depth}"])
+PROFILES: dict[str, QoSProfile] = {name: _profile(chosen) for name, chosen in qos.PROFILES.items()}
+DISPLAY = PROFILES["display"]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,11 +23,10 @@ import pyarrow.parquet as pq
 
 from shoal.campaigns.rows import Row, data_columns, one_table, row_table
 from shoal.campaigns.series import SERIES_SCHEMA
+from shoal.config import atomic
 from shoal.errors import ShoalError
 from shoal.evaluation.metric import MetricInfo
 from shoal.evaluation.metrics import METRICS
-
-_SCRATCH = ".tmp-"
 
 
 class Store:
@@ -40,10 +38,7 @@ class Store:
 
     def create(self) -> None:
         """Make the folders; refuse a directory that holds something else."""
-        if self.folder.is_file():
-            raise ShoalError(f"--out {self.folder}: is a file; expected a directory for the campaign")
-        if self.folder.is_dir() and any(self.folder.iterdir()) and not self.rows.is_dir():
-            raise ShoalError(f"--out {self.folder}: holds other files; expected a new, empty or campaign directory")
+        atomic.check_directory(self.folder, self.rows.name, "campaign directory")
         for folder in (self.rows, self.series):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -116,9 +111,7 @@ class Store:
 
     def write_json(self, name: str, data: object) -> None:
         """A small file, replaced in one step."""
-        scratch = self.folder / f"{_SCRATCH}{name}"
-        scratch.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        os.replace(scratch, self.folder / name)
+        atomic.write_json(self.folder / name, data, sort_keys=True)
 
     def _row(self, key: str) -> Path:
         return self.rows / f"{key}.parquet"
@@ -126,7 +119,7 @@ class Store:
     def _sweep(self) -> None:
         """Remove what a killed process left half-written."""
         for folder in (self.folder, self.rows, self.series):
-            for file in folder.glob(f"{_SCRATCH}*"):
+            for file in folder.glob(f"{atomic.SCRATCH}*"):
                 file.unlink(missing_ok=True)
 
 
@@ -138,8 +131,5 @@ def _read(file: Path) -> Any:
 
 def _write(table: Any, file: Path) -> None:
     """Under another name, to the disk, then renamed."""
-    scratch = file.with_name(f"{_SCRATCH}{os.getpid()}-{file.name}")
-    pq.write_table(table, scratch, compression="zstd")
-    with scratch.open("rb") as handle:
-        os.fsync(handle.fileno())
-    os.replace(scratch, file)
+    with atomic.replacing(file) as scratch:
+        pq.write_table(table, scratch, compression="zstd")

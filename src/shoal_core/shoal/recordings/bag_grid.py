@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,10 +25,11 @@ GAP_S = 1.0  # odometry missing for longer is an event
 
 @dataclass(frozen=True)
 class Notes:
-    """What the topics do not tell."""
+    """What the topics do not hold."""
 
     about: About
     limits: Limits
+    thrust_bounds_N: Mapping[str, Array]
     outcome: Outcome | None
     must_see: tuple[tuple[str, str], ...] | None  # None: nobody wrote it down
 
@@ -41,13 +43,15 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
     health = [_health(streams.health.get(n, Stream()), n, grid, window) for n in names]
     events = [event for h in health for event in h.events]
     events += [event for n, h in zip(names, health, strict=True) for event in _odometry_events(streams, n, window, h)]
+    thrust = {name: _thrust(streams.thrust.get(name, {}), grid) for name in names}
+    bounds = {n: b for n, b in notes.thrust_bounds_N.items() if n in thrust and b.shape[1] == thrust[n].shape[1]}
     vehicles = len(names)
     return Recording(
         names=names,
         times_s=grid - window.start_s,
         states=np.stack([_state_grid(states[n], grid, n in streams.truth) for n in names], axis=1),
         odometry=np.stack([_measured(streams.odometry.get(n), grid) for n in names], axis=1),
-        thrust_N={name: _thrust(streams.thrust.get(name, {}), grid) for name in names},
+        thrust_N=thrust,
         reference_m=reference,
         reference_velocity_mps=np.gradient(reference, grid, axis=0),
         setpoints_m=setpoints_m(streams, names, grid),
@@ -61,6 +65,7 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
         plan_dt_s=np.empty(0),
         must_see=_must_see(streams, names, notes.must_see),
         limits=notes.limits,
+        thrust_bounds_N=bounds,
         events=tuple(sorted(events, key=lambda event: (event.t_s, event.vehicle))),
         issue_shares=_issue_shares([h.issues for h in health]),
         outcome=notes.outcome,
@@ -184,7 +189,7 @@ def _current(stream: Stream, grid: Array) -> Array:
 def _must_see(
     streams: Streams, names: tuple[str, ...], noted: tuple[tuple[str, str], ...] | None
 ) -> tuple[tuple[int, int], ...]:
-    """As noted, else as the formation says, else whose angles were recorded, else everybody everybody."""
+    """As noted, else as in the formation, else by the angles that were recorded, else everybody everybody."""
     placed = streams.formation.rows[-1].get("sight") if streams.formation.rows else None
     pairs = noted if noted is not None else placed
     if pairs is None:

@@ -1,4 +1,4 @@
-"""metadata.yaml of a rosbag2 recording, from what its MCAP files themselves say."""
+"""metadata.yaml of a rosbag2 recording, made from its MCAP files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from mcap.reader import make_reader
 
+from shoal.config import atomic
 from shoal.errors import ShoalError
 
 METADATA = "metadata.yaml"
@@ -17,9 +18,14 @@ NOTES = "shoal"  # name of the MCAP record that keeps custom data
 Notes = Mapping[str, str]
 
 
+def mcap_files(folder: Path) -> list[Path]:
+    """In order; without those that somebody is just writing under another name."""
+    return sorted(file for file in folder.glob("*.mcap") if not file.name.startswith("."))
+
+
 def write_metadata(folder: Path) -> int:
-    """metadata.yaml from what the files themselves say, in one step; the number of messages."""
-    files = [_file_facts(file) for file in sorted(folder.glob("*.mcap"))]
+    """Write metadata.yaml from the contents of the files, in one step; the number of messages."""
+    files = [_file_facts(file) for file in mcap_files(folder)]
     counts: dict[str, dict[str, Any]] = {}
     for _, topics, _ in files:
         for name, entry in topics.items():
@@ -44,17 +50,13 @@ def write_metadata(folder: Path) -> int:
         "custom_data": {key: value for _, _, notes in files for key, value in notes.items()} or None,
         "ros_distro": os.environ.get("ROS_DISTRO", "jazzy"),
     }
-    scratch = folder / f".{METADATA}.tmp"
-    with scratch.open("w", encoding="utf-8") as stream:
-        yaml.safe_dump({"rosbag2_bagfile_information": information}, stream, sort_keys=False)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(scratch, folder / METADATA)
+    text = yaml.safe_dump({"rosbag2_bagfile_information": information}, sort_keys=False)
+    atomic.write_text(folder / METADATA, text)
     return total
 
 
 def _file_facts(file: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, str]]:
-    """What metadata.yaml says about a file, its topics, and our notes in it."""
+    """The entry of a file in metadata.yaml, its topics, and our notes in it."""
     with file.open("rb") as stream:
         reader = make_reader(stream)
         summary = reader.get_summary()

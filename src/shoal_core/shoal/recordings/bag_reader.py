@@ -10,16 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.errors import ShoalError
-from shoal.fleet.file import load_fleet
+from shoal.fleet.generate import resolve_fleet
 from shoal.messages.limits import Limits
 from shoal.recordings import older
 from shoal.recordings.bag_grid import Notes, make_recording
-from shoal.recordings.bag_metadata import METADATA, read_notes
+from shoal.recordings.bag_metadata import METADATA, mcap_files, read_notes
 from shoal.recordings.bag_repair import is_whole, recover
 from shoal.recordings.bag_streams import read_streams
 from shoal.recordings.bag_windows import choose, overlap
 from shoal.recordings.recording import Outcome, Recording
+
+Array = NDArray[np.float64]
+FOLLOW_PATH = "follow_path"  # the task where none is noted
 
 
 def read_runs(
@@ -36,19 +42,20 @@ def read_runs(
         raise ShoalError(f"{bag}: not found; expected a rosbag2 folder")
     with tempfile.TemporaryDirectory(prefix="shoal-bag-") as scratch:
         source = folder
-        files = sorted(folder.glob("*.mcap"))
+        files = mcap_files(folder)
         if files and (not (folder / METADATA).is_file() or not all(map(is_whole, files))):
             source = Path(scratch) / folder.name  # left behind by a killed recorder; the original stays as it is
             recover(folder, source)
         streams, notes = read_streams(source, setpoint), read_notes(source)
     known = _known(notes)
-    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(known.get("path", folder.name)))
+    otherwise = folder.name if known.get("task", FOLLOW_PATH) == FOLLOW_PATH else ""
+    windows = choose(streams, overlap(streams, folder), from_s, to_s, str(known.get("path", otherwise)))
     own = _notes(known, fleet, is_part=from_s is not None or to_s is not None)
     return [make_recording(streams, window, own) for window in windows]
 
 
 def _known(notes: Mapping[str, str]) -> dict[str, Any]:
-    """What the recording says of itself: our simulations note all, our recorder what it was started with."""
+    """The notes in the recording: our simulator notes everything, our recorder what it was started with."""
     known: dict[str, Any] = dict(notes)
     with suppress(ValueError, TypeError):
         known |= json.loads(known.pop("run", "{}"))
@@ -59,25 +66,36 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
     about = older.about_of(
         {key: known.get(key) for key in ("condition", "controller", "control_period_s")}
         | {
-            "task": known.get("task", "follow_path"),  # as older recordings were
+            "task": known.get("task", FOLLOW_PATH),
             "fleet": Path(str(known.get("fleet", ""))).stem,
             "seed": int(known.get("seed") or 0),
             "code_version": str(known.get("code_version") or known.get("shoal_version", "")),
         }
     )
     outcome, pairs = known.get("outcome"), known.get("must_see")
+    limits, bounds_N = _of_fleet(known, fleet)
     return Notes(
         about=about if about.condition else replace(about, condition="recorded"),
-        limits=_limits(fleet or str(known.get("fleet", "")), known),
+        limits=limits,
+        thrust_bounds_N=bounds_N,
         outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
         must_see=None if pairs is None else tuple((a, b) for a, b in pairs),
     )
 
 
-def _limits(fleet: str, known: Mapping[str, Any]) -> Limits:
-    if isinstance(known.get("limits"), dict):
-        return older.limits_of(known["limits"])
-    if fleet and not fleet.isdigit():
-        with suppress(ShoalError):  # recorded elsewhere, with a fleet file that is not here
-            return load_fleet(fleet).limits
-    return Limits()
+def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array]]:
+    """Limits and thrust bounds: of the fleet asked for, else as noted, else of the fleet that the recording names."""
+    if asked is None and isinstance(known.get("limits"), dict):
+        bounds = known.get("thrust_bounds_N", {})
+        return older.limits_of(known["limits"]), {name: np.array(b, dtype=float) for name, b in bounds.items()}
+    name = asked or str(known.get("fleet", ""))
+    if not name:
+        return Limits(), {}
+    try:
+        fleet = resolve_fleet(name)
+    except ShoalError:
+        if asked is not None:
+            raise
+        return Limits(), {}  # recorded elsewhere, with a fleet file that is not here
+    vehicles = {member.name: member.vehicle() for member in fleet.vehicles}
+    return fleet.limits, {name: np.stack([v.thrust_min_N, v.thrust_max_N]) for name, v in vehicles.items()}

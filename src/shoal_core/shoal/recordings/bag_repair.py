@@ -1,4 +1,7 @@
-"""Recordings that a killed process left behind: finish them, or read them as far as they go."""
+"""Recordings that a killed process left behind: finish them, or read them as far as they go.
+
+By hand, because the official `mcap recover` is a Go program and rosbag2_py is not among the wheels.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from mcap.records import Channel, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import CompressionType, Writer
 
+from shoal.config import atomic
 from shoal.errors import ShoalError
-from shoal.recordings.bag_metadata import METADATA, count_messages, write_metadata
+from shoal.recordings.bag_metadata import METADATA, count_messages, mcap_files, write_metadata
 from shoal.recordings.bag_writer import CHUNK_BYTES
 
 END_MARK = b"\x89MCAP0\r\n"
@@ -39,14 +43,14 @@ def is_whole(file: Path) -> bool:
 
 def is_left_behind(folder: Path) -> bool:
     """A recording that was not finished and that nobody writes any more."""
-    files = sorted(folder.glob("*.mcap"))
+    files = mcap_files(folder)
     unfinished = files and (not (folder / METADATA).is_file() or not all(map(is_whole, files)))
     return bool(unfinished) and not any(map(_in_use, files))
 
 
 def repair(folder: Path) -> Repaired:
     """Finish a recording that was left behind; one that is complete is not touched."""
-    files = sorted(folder.glob("*.mcap")) if folder.is_dir() else []
+    files = mcap_files(folder) if folder.is_dir() else []
     if not files:
         raise ShoalError(f"{folder}: holds no .mcap file; expected a recording's folder")
     if any(map(_in_use, files)):
@@ -60,7 +64,7 @@ def repair(folder: Path) -> Repaired:
 def recover(folder: Path, target: Path) -> Repaired:
     """The same into another folder, the original untouched: for reading what must not be written."""
     target.mkdir(parents=True, exist_ok=True)
-    files = sorted(folder.glob("*.mcap"))
+    files = mcap_files(folder)
     dropped = sum(_rewrite(file, target / file.name) for file in files)
     return Repaired(write_metadata(target), dropped, False)
 
@@ -90,8 +94,8 @@ class _Copy:
 
 def _rewrite(source: Path, target: Path) -> int:
     """Everything up to the last whole chunk into a finished file; the bytes that were lost."""
-    scratch, read = target.with_name(f".{target.name}.tmp"), 0
-    with source.open("rb") as stream, scratch.open("wb") as out:
+    read = 0
+    with atomic.replacing(target) as scratch, source.open("rb") as stream, scratch.open("wb") as out:
         writer: Any = Writer(out, chunk_size=CHUNK_BYTES, compression=CompressionType.ZSTD)
         writer.start(profile="ros2", library="shoal")
         copy, records = _Copy(writer), iter(StreamReader(stream, validate_crcs=True).records)
@@ -100,15 +104,12 @@ def _rewrite(source: Path, target: Path) -> int:
                 record = next(records)
             except StopIteration:
                 break
-            except Exception:  # whatever a torn record makes the parser or the decompressor say: here the file ends
+            except Exception:  # whatever a torn record makes the parser or the decompressor raise: here the file ends
                 break
             read = stream.tell()
             copy.take(record)
         writer.finish()
-        out.flush()
-        os.fsync(out.fileno())
-    lost = source.stat().st_size - read
-    os.replace(scratch, target)
+        lost = stream.seek(0, os.SEEK_END) - read
     return lost
 
 

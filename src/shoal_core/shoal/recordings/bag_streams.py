@@ -1,4 +1,4 @@
-"""What a recording says, topic by topic: found by type, put into core frames, on one clock. No resampling here."""
+"""The contents of a recording by topic: found by type, put into core frames, on one clock. No resampling here."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _message_taker(topic: str, kind: str, found: Streams, setpoint: str) -> Call
 
 
 def _take_odometry(found: Streams, topic: str, log_ns: int, data: bytes) -> None:
-    """`bluerov2/base_link` says whose it is; so does `/bluerov2/odometry`."""
+    """Whose it is follows from `bluerov2/base_link`, or from `/bluerov2/odometry`."""
     message = read_odometry(data)
     child = message.child_frame.strip("/")
     vehicle = child.split("/")[0] if "/" in child else topic.strip("/").split("/")[0]
@@ -219,7 +219,7 @@ def _one_clock(found: Streams) -> None:
     if len(resets):
         began_ns = int(log[resets[-1] + 1])
         for stream in found.all():
-            if stream is not found.formation:  # latched: what was said before may still hold
+            if stream is not found.formation:  # latched: an earlier one may still hold
                 _forget_before(stream, began_ns)
         log, stamp = log[resets[-1] + 1 :], stamp[resets[-1] + 1 :]
     apart = bool(np.median(np.abs(log - stamp)) > CLOCKS_APART_NS)

@@ -13,8 +13,8 @@ from shoal.recordings.bag_streams import Stream, Streams
 
 Array = NDArray[np.float64]
 
-STATUS_LATE_S = 0.25  # the last word on a running test comes up to this long before its end
-SHORTEST_S = 1.0  # of a test worth a verdict
+STATUS_LATE_S = 0.25  # the last status of a running test comes up to this long before its end
+SHORTEST_S = 1.0  # of a test that gets a verdict
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ def choose(streams: Streams, common: Window, from_s: float | None, to_s: float |
 
 
 def _tests(stream: Stream) -> list[Window]:
-    """Tests that ran: all words about one agree on when it started."""
+    """Tests that ran: all messages about one agree on when it started."""
     found: dict[tuple[str, float], tuple[float, float]] = {}
-    for stamp_ns, said in zip(stream.stamp_ns, stream.rows, strict=True):
-        if said.get("state") == "running" and stamp_ns is not None:
+    for stamp_ns, status in zip(stream.stamp_ns, stream.rows, strict=True):
+        if status.get("state") == "running" and stamp_ns is not None:
             at_s = stamp_ns * 1e-9
-            key = (str(said.get("test", "")), round(at_s - float(said.get("t_s", 0.0)), 2))
+            key = (str(status.get("test", "")), round(at_s - float(status.get("t_s", 0.0)), 2))
             known = found.get(key, (0.0, 0.0))
-            found[key] = (max(known[0], at_s), float(said.get("duration_s", 0.0)))
+            found[key] = (max(known[0], at_s), float(status.get("duration_s", 0.0)))
     return [
         Window(name, start_s, min(start_s + duration_s, last_s + STATUS_LATE_S))
         for (name, start_s), (last_s, duration_s) in sorted(found.items(), key=lambda item: item[0][1])

@@ -2,7 +2,7 @@
 
 Messages go into small compressed chunks, flushed now and then: what was flushed survives `kill -9`. A file that nobody
 finished lacks its index; `bag_repair` reads it up to the last whole chunk and writes it anew. A lock on the file, which
-dies with its process, tells one that is still being written from one that was left behind.
+dies with its process, distinguishes one that is still being written from one that was left behind.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ WORLD = "map"
 FLEET = "fleet"  # joint name of the common setpoint
 ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
-# Both ways are linear, so that a product does them; made from `shoal.frames`, which says what they mean.
+# Both directions are linear, so one matrix product does each; the matrices are made by `shoal.frames`.
 _ROTATION_OUT = scalar_last(quaternion_ned_to_enu(np.eye(4)))  # q_message = q_core @ …
 _ROTATION_IN = quaternion_enu_to_ned(scalar_first(np.eye(4)))  # q_core = q_message @ …
 

@@ -60,7 +60,7 @@ class Status:
 
 
 def health_status(vehicle: str, health: Health, values: Mapping[str, str] | None = None) -> Status:
-    """What a controller says about itself; `values` where not all of a Health's figures are known."""
+    """What a controller reports about itself; `values` where not all of a Health's figures are known."""
     found = diagnostic_values.health_values(health) if values is None else values
     name = diagnostic_values.status_name(vehicle)
     return Status(name, health.severity, summary(health), vehicle, found)

@@ -16,7 +16,7 @@ _LIMITS = {"fov_soft_deg": "sight_soft_deg", "fov_hard_deg": "sight_hard_deg"}
 
 
 def mode_of(text: str) -> Mode | None:
-    """By the first word: `NMPC; solver …`, `station_keeping: no odometry`. None: no mode that ever was."""
+    """By the first word: `NMPC; solver …`, `station_keeping: no odometry`. None: not a mode of any version."""
     return MODES.get(re.split(r"[;: ]", text, maxsplit=1)[0].lower())
 
 
@@ -26,7 +26,7 @@ def limits_of(data: Mapping[str, float]) -> Limits:
 
 
 def about_of(data: Mapping[str, Any]) -> About:
-    """What is known of it; the rest as if nobody had said."""
+    """What is known; the rest keeps its default."""
     known = {field.name: data[field.name] for field in fields(About) if data.get(field.name) is not None}
     return About(**known)
 

@@ -37,7 +37,7 @@ def states(wanted_s: Array, times_s: Array, rows: Array) -> Array:
 
 
 def held(wanted_s: Array, times_s: Array, rows: Array, before: float) -> Array:
-    """The last value said; `before` where none had been."""
+    """The last value by then; `before` where there was none yet."""
     index = np.searchsorted(times_s, wanted_s + 1e-9, side="right") - 1
     known = rows[np.maximum(index, 0)] if len(rows) else np.full((len(wanted_s), *rows.shape[1:]), before)
     missing = (index < 0).reshape(-1, *[1] * (rows.ndim - 1))

@@ -55,10 +55,11 @@ def run_messages(recording: Recording) -> Iterator[Item]:
 
 
 def _notes(recording: Recording) -> dict[str, Any]:
-    """What the topics do not tell: so that a report of the recording is one of the run."""
+    """What the topics do not hold, so that a report of the recording is one of the run."""
     names = recording.names
     return asdict(recording.about) | {
         "limits": recording.limits.model_dump(),
+        "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
         "must_see": [[names[a], names[b]] for a, b in recording.must_see],
     }

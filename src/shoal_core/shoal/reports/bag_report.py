@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 from shoal.campaigns.rows import summary_row
 from shoal.campaigns.series import series_table
 from shoal.campaigns.store import Store
+from shoal.config import atomic
 from shoal.evaluation.metrics import all_metrics, summarise, task_metrics
 from shoal.evaluation.summary import IDENTITY, Summary
 from shoal.provenance import machine_class
@@ -36,16 +35,10 @@ def write_bag_report(name: str, recordings: Sequence[Recording], out: Path) -> t
         seed = summary.seed if len(recordings) == 1 else number
         row = summary_row(summary.model_copy(update={"seed": seed}), _key(summary, number)) | stamp
         store.put(row, series_table(row["key"], recording, SERIES_STEP_S))
-    _write_json(out / "summary.json", [summary.model_dump(mode="json") for summary in summaries])
+    atomic.write_json(out / "summary.json", [summary.model_dump(mode="json") for summary in summaries])
     return summaries, write_report(out)[0]
 
 
 def _key(summary: Summary, number: int) -> str:
     parts = [*(str(getattr(summary, name)) for name in IDENTITY), str(number)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
-
-
-def _write_json(file: Path, data: object) -> None:
-    scratch = file.with_name(f".tmp-{file.name}")
-    scratch.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    os.replace(scratch, file)

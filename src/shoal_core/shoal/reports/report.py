@@ -14,6 +14,7 @@ import jinja2
 
 from shoal.campaigns.store import Store
 from shoal.campaigns.worst import worst_first
+from shoal.config import atomic
 from shoal.errors import ShoalError
 from shoal.evaluation.metric import MetricInfo
 from shoal.evaluation.reference_results import ReferenceResults, load_reference
@@ -46,9 +47,7 @@ def write_report(folder: Path, out: Path | None = None) -> tuple[Path, Path]:
     target.mkdir(parents=True, exist_ok=True)
     files = target / "report.html", target / "summary.md"
     for file, text in zip(files, (_html(report), _markdown(report)), strict=True):
-        scratch = file.with_name(f".tmp-{file.name}")
-        scratch.write_text(text, encoding="utf-8")
-        os.replace(scratch, file)
+        atomic.write_text(file, text)
     return files
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.config import atomic
 from shoal.errors import ShoalError
 from shoal.recordings.parquet import read_parquet
 from shoal.recordings.recording import Recording
@@ -56,13 +57,8 @@ def save_animation(
     if kind == "ffmpeg" and not shutil.which("ffmpeg"):
         raise ShoalError(f"--save {file}: needs ffmpeg, which is not installed; expected it, or a .gif")
     file.parent.mkdir(parents=True, exist_ok=True)
-    scratch = file.with_name(f".tmp-{file.name}")
-    try:
-        with _figure() as figure:
-            _film(recording, figure, scratch, kind, frame_indices(recording, speed, fps), fps, dpi, progress)
-        os.replace(scratch, file)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with atomic.replacing(file) as scratch, _figure() as figure:
+        _film(recording, figure, scratch, kind, frame_indices(recording, speed, fps), fps, dpi, progress)
 
 
 def _film(

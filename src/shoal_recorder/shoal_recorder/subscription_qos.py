@@ -1,4 +1,4 @@
-"""How to listen to topics one knows nothing of: QoS that fits all their publishers, and QoS as rosbag2 writes it."""
+"""QoS that fits all publishers of a topic one knows nothing of, and QoS as rosbag2 writes it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,47 @@
+"""What the messages of a topic hold, where its type does not say it. For the docs page; see `shoal docs topics`."""
+
+from __future__ import annotations
+
+from shoal.messages import topics as t
+from shoal.messages.topics import Topic
+
+CONTENTS: dict[Topic, str] = {
+    t.ODOMETRY: "pose in `map`, twist in `<vehicle>/base_link`; from `dynamics`, or in its place from Gazebo or a "
+    "vehicle's own estimator",
+    t.TRUTH: "the simulated state without the sensors' errors; published only while somebody subscribes",
+    t.THRUST: "N, positive along the thruster's axis",
+    t.PLAN: "stamped with when it was made; `joint_names` = `[vehicle, seq=N, committed=0|1]`; one transform and one "
+    "velocity (in `map`) a point, `time_from_start` counts from the stamp",
+    t.HEARD: "a plan after loss, delay and jitter of the link model; the controller subscribes here with `use_relay`, "
+    "else to `/<other>/plan`",
+    t.REFERENCE: "the common setpoint from now to 4 s ahead; `joint_names` = `[fleet]`; a rotation is the formation's "
+    "yaw, all zeros mean that none is given",
+    t.SETPOINT: "the common setpoint now; its heading is the formation's yaw",
+    t.VEHICLE_SETPOINT: "the vehicle's own setpoint, in recordings of `shoal simulate` only: on ROS it follows from "
+    "reference and formation",
+    t.FORMATION: 'JSON: `{"offsets": {name: [x, y, z]}, "radius_m": r or [[t_s, r], …], "headings_rad": {name: rad} or '
+    'null, "yaw_rad": rad, "order": [name, …], "sight": [[seer, seen], …]}`; offsets in the formation\'s frame (FLU), '
+    "multiplied by the radius, yaw from east; a number that is not finite is refused",
+    t.MODE: "`hold`, `manual`, `waypoints`, `test` or `task`",
+    t.SET_MODE: "one of the modes",
+    t.TEST_STATUS: 'JSON: `{"stamp_s", "state": "idle|gliding|waiting|running|done", "test", "t_s" (of the path), '
+    '"duration_s", "countdown_s" or null, "waiting_for": [sentence, …], "sequence": [name, …], "index", "round", '
+    '"rounds"}`',
+    t.GOAL_POSE: "RViz's 2D goal; a height of 0 means the setpoint's depth",
+    t.WAYPOINT: "one more waypoint, with its exact height",
+    t.WAYPOINTS: "those still ahead",
+    t.SET_WAYPOINTS: "replaces them; a pose stamped later than the one before (the first: than the path) says how long "
+    "its leg takes, else guidance's speed counts",
+    t.CMD_VEL: "velocity of the setpoint in `map`; `angular.z` is the formation's yaw rate",
+    t.STOP: "true: zero thrust on every vehicle until somebody releases it; false does nothing",
+    t.RELEASE: "the counter of the STOP to be released",
+    t.STOP_STATE: "JSON: what each holder remembers of the last STOP, so that the restarted learn it from their peers",
+    t.FOV: "degrees between the bow and the direction to the other",
+    t.DISTANCE: "m",
+    t.DIAGNOSTICS: "of a controller: name `shoal: <vehicle> controller`, `hardware_id` the vehicle; values `mode`, "
+    "`issues` (JSON: `[[code, severity, subject, value], …]`), `reason`, `solve_ms`, `iterations`, `slack`, "
+    "`slack_hard`, `committed`, `overrun`, `overruns` and `age_s <neighbour>`",
+    t.OCEAN_CURRENT: "m/s, ENU",
+    t.COLLISIONS: "who has come too close to whom",
+    t.MARKERS: "vehicles, sight cones, plans, setpoint",
+}
