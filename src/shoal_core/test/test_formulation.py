@@ -14,7 +14,7 @@ from shoal.control.nmpc.formulation import NX, Formulation, offsets, split
 from shoal.control.nmpc.problem import Problem
 from shoal.messages.state import ATTITUDE
 from shoal.vehicles.parameters import structure_of
-from solver_problems import controller, randomise, rov, unit
+from solver_problems import controller, randomise, rov, stage_dynamics, unit
 
 Array = NDArray[np.float64]
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")
@@ -85,7 +85,7 @@ def test_sensitivities_agree_with_automatic_differentiation(problem: Problem, se
     randomise(problem, seed)
     stages = Stages(problem, use_compiler=False)
     stages.update()
-    dynamics = problem.formulation.dynamics()
+    dynamics = stage_dynamics(problem.formulation)
     for k in range(len(problem.u)):
         exact = dynamics(problem.x[k], problem.u[k], problem.steps_s[k], problem.globals)
         found = (stages.x_next[k], stages.a_columns[k].T, stages.b_columns[k].T)
@@ -106,7 +106,7 @@ def test_kernel_linearises_as_casadi_does(seed: int) -> None:
     width = 16 + 8
     work = workspace(kernel.sizes).stages
     per_stage = (len(work) - 8) // len(x)
-    dynamics = problem.formulation.dynamics()
+    dynamics = stage_dynamics(problem.formulation)
     for k in range(len(u)):
         stage = work[k * per_stage :]
         ab, gap = stage[: NX * width].reshape(NX, width), stage[NX * width : NX * width + NX]
