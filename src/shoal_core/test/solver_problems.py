@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.control.nmpc.backends import choose_backend
+from shoal.control.nmpc.formulation import NX, Formulation, split
 from shoal.control.nmpc.nmpc import Backend, Goal, Nmpc, Others
 from shoal.control.nmpc.problem import Problem
-from shoal.control.settings import ControllerSettings
-from shoal.messages.state import ATTITUDE
+from shoal.control.settings import NmpcSettings
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle, load_vehicle
 
 Array = NDArray[np.float64]
@@ -27,8 +29,17 @@ def rov() -> Vehicle:
 def controller(places: int, backend: str | Callable[[Problem], Backend] = "auto") -> Nmpc:
     """A controller with default weights on an uneven grid."""
     factory = choose_backend(backend) if isinstance(backend, str) else backend
-    settings = ControllerSettings(fine_steps=10, fine_step_s=0.1, coarse_steps=5, coarse_step_s=0.2)
+    settings = NmpcSettings(fine_steps=10, fine_step_s=0.1, coarse_steps=5, coarse_step_s=0.2)
     return Nmpc(rov(), settings, places, factory)
+
+
+def stage_dynamics(formulation: Formulation) -> ca.Function:
+    """(x, u, dt, globals) → (next x, A, B) by automatic differentiation: the judge of kernel and linearisation."""
+    x, u, dt = ca.SX.sym("x", NX), ca.SX.sym("u", formulation.nu), ca.SX.sym("dt")
+    g = ca.SX.sym("g", sum(formulation.global_sizes.values()))
+    x_next = formulation.step(x, u, dt, split(g, formulation.global_sizes))
+    jacobian = ca.densify(ca.jacobian(x_next, ca.vertcat(x, u)))
+    return ca.Function("stage_dynamics", [x, u, dt, g], [x_next, jacobian[:, :NX], jacobian[:, NX:]])
 
 
 def unit(rng: np.random.Generator, size: int) -> Array:
@@ -47,7 +58,7 @@ def randomise(problem: Problem, seed: int) -> None:
     problem.x[:, ATTITUDE] /= np.linalg.norm(problem.x[:, ATTITUDE], axis=1, keepdims=True)
     problem.u[:] = np.clip(2 * rng.normal(size=problem.u.shape), problem.limits[0], problem.limits[1])
     problem.limits[3] = np.clip(problem.u[0] + rng.normal(size=problem.u.shape[1]), *problem.limits[:2])
-    problem.position_ref[:] = problem.x[:, :3] + 0.3 * rng.normal(size=(points, 3))
+    problem.position_ref[:] = problem.x[:, POSITION] + 0.3 * rng.normal(size=(points, 3))
     problem.velocity_ref[:] = 0.1 * rng.normal(size=(points, 3))
     problem.quaternion_ref[:] = [1.0, 0.0, 0.0, 0.0]
     problem.block("wrench")[:] = rng.normal(size=6) * [1, 1, 1, 0.1, 0.1, 0.1]
@@ -55,7 +66,7 @@ def randomise(problem: Problem, seed: int) -> None:
     for j in range(places):
         away = unit(rng, 3) + [1.0, 0.0, 0.0]
         distance = 0.4 if j == 0 and seed % 3 == 0 else rng.uniform(0.8, 2.7)
-        problem.others[:, 3 * j : 3 * j + 3] = problem.x[0, :3] + away / np.linalg.norm(away) * distance
+        problem.others[:, 3 * j : 3 * j + 3] = problem.x[0, POSITION] + away / np.linalg.norm(away) * distance
     problem.soft_m[:], problem.hard_m[:] = 2.0, 0.75
     problem.sight[:] = rng.uniform(size=places) > 0.3
 
@@ -67,7 +78,7 @@ def scene(places: int, points: int, distance_m: float = 1.9) -> tuple[Array, Goa
     goal = Goal(np.tile([0.3, 0.2, 5.1], (points, 1)), np.zeros((points, 3)), np.zeros(points))
     angles = np.linspace(-0.25, 0.25, places) if places > 1 else np.zeros(1)
     around = distance_m * np.stack([np.cos(angles), np.sin(angles), np.zeros(places)], axis=1)
-    positions = np.repeat((x0[:3] + around)[:, None], points, axis=1)
+    positions = np.repeat((x0[POSITION] + around)[:, None], points, axis=1)
     limits = np.full((places, points), 2.0), np.full((places, points), 0.75)
     return x0, goal, Others(positions, *limits, np.ones(places))
 
@@ -77,7 +88,7 @@ def bad_scene(seed: int, places: int, times_s: Array) -> tuple[Array, Array, Goa
     rng = np.random.default_rng([seed, 72])
     points = len(times_s)
     x0 = np.concatenate([rng.uniform(-5, 5, 3), unit(rng, 4), rng.uniform(-0.5, 0.5, 3), rng.uniform(-1, 1, 3)])
-    goal_m = x0[:3] + unit(rng, 3) * rng.uniform(0, 20)
+    goal_m = x0[POSITION] + unit(rng, 3) * rng.uniform(0, 20)
     velocity = 0.3 * unit(rng, 3)
     goal = Goal(
         goal_m + times_s[:, None] * velocity,
@@ -85,7 +96,7 @@ def bad_scene(seed: int, places: int, times_s: Array) -> tuple[Array, Array, Goa
         np.full(points, rng.uniform(-np.pi, np.pi)),
     )
     distances = rng.choice([0.0, 0.3, 0.8, 1.5, 2.5, 6.0], size=places)
-    starts = x0[:3] + np.array([unit(rng, 3) * d for d in distances])
+    starts = x0[POSITION] + np.array([unit(rng, 3) * d for d in distances])
     motions = np.array([0.5 * unit(rng, 3) for _ in range(places)])
     positions = starts[:, None] + times_s[None, :, None] * motions[:, None]
     limits = np.full((places, points), 2.0), np.full((places, points), 0.75)

@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from shoal import codegen
-from shoal.benchmarks.solver import measure
 from shoal.codegen import compiler
 from shoal.control.nmpc.backends import choose_backend
 from shoal.control.nmpc.backends.hpipm import Hpipm, HpipmVm
@@ -17,7 +16,7 @@ from shoal.control.nmpc.nmpc import Goal, Nmpc
 from shoal.control.nmpc.problem import REPORT, Problem
 from shoal.errors import ShoalError
 from shoal.messages.state import ATTITUDE
-from solver_problems import bad_scene, controller, randomise, rov, scene
+from solver_problems import bad_scene, controller, randomise, rov, scene, stage_dynamics
 
 Array = NDArray[np.float64]
 RTI = ["hpipm-vm"] if compiler() is None else ["kernel", "hpipm-vm"]
@@ -135,10 +134,10 @@ def test_real_time_iterations_converge_to_the_solution_of_ipopt_and_fatrop() -> 
 
 
 def closed_loop_cost(backend: str, steps: int, wanted: Array, places: int = 1) -> float:
-    """Stage costs along the motion of the model, from rest beside a setpoint that moves on the thesis's circle."""
+    """Stage costs along the motion of the model, from rest beside a setpoint that moves on the circle of Fosso 2023."""
     nmpc = controller(places, backend)
     problem, cost = nmpc.problem, nmpc.problem.formulation.cost()
-    dynamics = problem.formulation.dynamics()
+    dynamics = stage_dynamics(problem.formulation)
     x, _, others = scene(places, len(nmpc.times_s), 2.4)
     trim = problem.limits[2].copy()
     previous, total = trim, 0.0
@@ -188,14 +187,14 @@ def test_feasible_from_every_state(backend: str, count: int) -> None:
     lower, upper = rov().thrust_min_N, rov().thrust_max_N
     for seed in range(count):
         x0, previous, goal, others = bad_scene(seed, 3, nmpc.times_s)
-        nmpc.cold = seed % 2 == 0  # every other one starts from the guess of a quite different problem
+        nmpc.needs_cold_start = seed % 2 == 0  # every other one starts from the guess of a quite different problem
         solution = nmpc.solve(x0, previous, goal, others, np.zeros(6), np.zeros(3), 0.1)
         assert solution.usable, f"seed {seed}: status {solution.status}"
         assert np.isfinite(solution.states).all()
         assert (solution.thrusts_N >= lower - 1e-9).all()
         assert (solution.thrusts_N <= upper + 1e-9).all()
         step = np.abs(solution.thrust_N - previous).max()
-        assert step <= nmpc.settings.limits.thrust_step_N + 1e-6
+        assert step <= nmpc.settings.thrust_step_N + 1e-6
         assert np.linalg.norm(solution.states[:, ATTITUDE], axis=1) == pytest.approx(1.0)
 
 
@@ -244,6 +243,8 @@ def test_back_end_is_chosen_by_name_and_compiler(monkeypatch: pytest.MonkeyPatch
 
 
 def test_bench_rows_have_what_readers_of_the_json_expect() -> None:
+    from shoal.benchmarks.solver import measure
+
     rows = measure(("nmpc",), quick=True)
     assert [row["controller"] for row in rows] == ["nmpc"]
     keys = ("median_ms", "p99_ms", "max_ms", "build_s", "rmse_m", "distance_min_m", "fov_max_deg", "failures")

@@ -12,9 +12,10 @@ from shoal.control.nmpc.backends.kernel import Kernel, workspace
 from shoal.control.nmpc.backends.linearise import Stages
 from shoal.control.nmpc.formulation import NX, Formulation, offsets, split
 from shoal.control.nmpc.problem import Problem
-from shoal.messages.state import ATTITUDE
+from shoal.messages.geometry import sight_angle_deg
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.parameters import structure_of
-from solver_problems import controller, randomise, rov, unit
+from solver_problems import controller, randomise, rov, stage_dynamics, unit
 
 Array = NDArray[np.float64]
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")
@@ -85,7 +86,7 @@ def test_sensitivities_agree_with_automatic_differentiation(problem: Problem, se
     randomise(problem, seed)
     stages = Stages(problem, use_compiler=False)
     stages.update()
-    dynamics = problem.formulation.dynamics()
+    dynamics = stage_dynamics(problem.formulation)
     for k in range(len(problem.u)):
         exact = dynamics(problem.x[k], problem.u[k], problem.steps_s[k], problem.globals)
         found = (stages.x_next[k], stages.a_columns[k].T, stages.b_columns[k].T)
@@ -106,7 +107,7 @@ def test_kernel_linearises_as_casadi_does(seed: int) -> None:
     width = 16 + 8
     work = workspace(kernel.sizes).stages
     per_stage = (len(work) - 8) // len(x)
-    dynamics = problem.formulation.dynamics()
+    dynamics = stage_dynamics(problem.formulation)
     for k in range(len(u)):
         stage = work[k * per_stage :]
         ab, gap = stage[: NX * width].reshape(NX, width), stage[NX * width : NX * width + NX]
@@ -134,6 +135,22 @@ def test_rows_are_distance_and_cosine_of_the_sight_angle(problem: Problem) -> No
         assert value[1] + gap[1] == pytest.approx(np.cos(angle) - np.cos(np.deg2rad(60)), abs=1e-5)
         assert value[3] > 0.5  # the one that need not be seen never binds
         assert gap[[0, 2]] == pytest.approx([1.25, 1.25])
+
+
+def test_rows_see_what_the_vehicle_sees_at_any_attitude(problem: Problem) -> None:
+    """Against the geometry that judges runs: the transpose of a rotation passes at the identity only."""
+    cost, places, rng = problem.formulation.cost(), offsets(problem.formulation.stage_sizes), np.random.default_rng(9)
+    randomise(problem, 0)
+    stage = problem.stages[0].copy()
+    problem.sight[:] = 1.0
+    for _ in range(20):
+        x = np.concatenate([rng.normal(size=3), unit(rng, 4), np.zeros(6)])
+        others = x[POSITION] + rng.normal(size=(2, 3))
+        stage[places["others"]] = others.ravel()
+        value = np.array(cost(x, stage, problem.globals)[2]).ravel()
+        cosines = [np.cos(np.radians(sight_angle_deg(x, other))) for other in others]
+        assert value[[1, 3]] == pytest.approx(np.array(cosines) - np.cos(np.radians(30)), abs=1e-4)
+        assert value[[0, 2]] == pytest.approx(np.linalg.norm(others - x[POSITION], axis=1) - 2.0, abs=1e-4)
 
 
 def test_attitude_cost_is_one_minus_squared_dot_and_blind_to_sign() -> None:

@@ -1,9 +1,10 @@
-"""The thesis's controller as it was, for comparison only: do-mpc in DAE form, IPOPT/MUMPS, 25 iterations at most.
+"""The controller of Fosso 2023 as published, for comparison only.
 
-Spec section 3: weights 35/35/60 and 12, soft constraints at 2 m and 30° with penalty 70, hard ones at 10 % of the
-distance and 60°; neighbours and setpoint constant over the horizon; no plan is shared, no shift of the guess, no
-fallback: what the solver leaves after its last iteration is sent to the thrusters. All vehicles are sent to the same
-point; `dompc-formation` gives each its own place instead, which is the like-for-like comparison with our controller.
+do-mpc in DAE form, IPOPT/MUMPS, 25 iterations at most. Spec section 3: weights 35/35/60 and 12, soft constraints at
+2 m and 30° with penalty 70, hard ones at 10 % of the distance and 60°; neighbours and setpoint constant over the
+horizon; no plan is shared, no shift of the guess, no fallback: what the solver leaves after its last iteration is sent
+to the thrusters. It steers by the odometry as it comes, knows of no lag, and of its neighbours only where each was when
+it last sent something.
 
 One thing is not copied: do-mpc asks for references by the count of its calls, which falls behind the clock when a
 loop is slow. Here they are those of now.
@@ -11,23 +12,22 @@ loop is slow. Here they are those of now.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from shoal.config.file_model import FileModel
+from shoal.control.base import Controller, ControllerContext, ControlOutput, Estimate, NeighbourForecast
 from shoal.control.nmpc.formulation import error_quaternion
-from shoal.fleet.agent import Command
-from shoal.frames import from_yaw, rotate, yaw_of
-from shoal.messages.health import Health, Mode
-from shoal.messages.odometry import Odometry
-from shoal.messages.plan import Plan
-from shoal.messages.preview import Preview
-from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
+from shoal.frames import from_yaw, yaw_of
+from shoal.messages.directive import Directive
+from shoal.messages.health import Code, Issue, Severity
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import (
     Dynamics,
@@ -42,66 +42,60 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # that do-mpc's optional parts are not installed
     import do_mpc
 
-if TYPE_CHECKING:
-    from shoal.simulation.scenario import Scenario
-
 Array = NDArray[np.float64]
 HORIZON, STEP_S, MAX_ITERATIONS = 20, 0.1, 25
 POSITION_WEIGHTS, ATTITUDE_WEIGHT, THRUST_CHANGE, THRUST = (35.0, 35.0, 60.0), 12.0, 0.1, 0.01
 SOFT_M, HARD_M, SOFT_DEG, HARD_DEG, PENALTY = 2.0, 0.2, 30.0, 60.0, 70.0
+FAR_M = 1e3  # where those are that were never heard of
 
 
-def make_baseline(scenario: Scenario, index: int, must_see: frozenset[str]) -> DompcBaseline:
-    """The baseline for one vehicle of a run; `dompc` sends all to one point, `dompc-formation` each to its own."""
-    names = scenario.fleet.names
-    others = [name for name in names if name != names[index]]
-    point = None if scenario.spec.controller == "dompc-formation" else scenario.common
-    return DompcBaseline(names[index], scenario.models[index], others, must_see, point)
+class DompcSettings(FileModel):
+    """The published numbers are constants; only this may be chosen."""
+
+    common_point: bool = Field(
+        default=True, description="all to the common setpoint, as published; false: each its own"
+    )
 
 
-class DompcBaseline:
-    """Same `step` as the Agent."""
+class DompcController(Controller):
+    """Slow: about 0.1 s a step. Who must be seen shapes its constraints, so a change of that builds it anew."""
 
-    def __init__(
-        self,
-        name: str,
-        vehicle: Vehicle,
-        others: Sequence[str],
-        must_see: frozenset[str],
-        point: Preview | None = None,
-    ) -> None:
-        self.name, self._others, self._must_see, self._point = name, list(others), must_see, point
-        started = time.perf_counter()
-        self._mpc = _build(vehicle, [other in must_see for other in others])
+    Settings = DompcSettings
+    lag_compensation = False
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.settings: DompcSettings = context.settings
+        self._vehicle, self._others = context.vehicle, context.others
+        self._positions = {other: np.full(3, FAR_M) for other in context.others}
+        self._setup(frozenset(context.others))
+
+    def _setup(self, must_see: frozenset[str]) -> None:
+        self._must_see, self._started = must_see, False
+        self._mpc = _build(self._vehicle, [other in must_see for other in self._others])
         self._values = self._mpc.get_tvp_template()
         self._mpc.set_tvp_fun(lambda _: self._values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # do-mpc's own, about numpy on CasADi values
             self._mpc.setup()
-        self.build_s = time.perf_counter() - started
-        self._positions = {other: np.full(3, 1e3) for other in others}  # far away until heard of
-        self._thrusters = len(vehicle.thrusters)
-        self._started = False
-        self._sequence = 0
+
+    def set_vehicle(self, vehicle: Vehicle) -> None:
+        """Other thrusters. Another mass alone is the runtime's finding, which the published controller did not have."""
+        if not np.array_equal(vehicle.thrust_matrix, self._vehicle.thrust_matrix):
+            self._vehicle = vehicle
+            self._setup(self._must_see)
+
+    def apply(self, settings: Any) -> None:
+        self.settings = settings
 
     def step(
-        self,
-        t_s: float,
-        odometry: Odometry | None,
-        neighbour_plans: Mapping[str, Plan],
-        reference: Preview,
-        places: Mapping[str, Preview] | None = None,
-    ) -> Command:
-        """One control period."""
-        self._sequence += 1
-        if odometry is None:
-            nowhere = Plan(self.name, self._sequence, t_s, np.array([t_s]), np.zeros((1, 3)), np.zeros((1, 3)), False)
-            return Command(np.zeros(self._thrusters), nowhere, Health(Mode.ZERO_THRUST, "no odometry"))
-        x = odometry.state
-        for other, plan in neighbour_plans.items():
-            if other in self._positions:
-                self._positions[other] = plan.positions_m[0]  # where it was when it last spoke
-        setpoint = (self._point or reference).at(np.array([t_s])).positions_m[0]
+        self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
+    ) -> ControlOutput:
+        if (must_see := directive.must_see & set(self._others)) != self._must_see:
+            self._setup(must_see)
+        x = estimate.odometry.state
+        self._look_around(t_s, neighbours)
+        common = directive.common if self.settings.common_point else None
+        setpoint = (common or directive.setpoint).at(np.array([t_s])).positions_m[0]
         self._values["_tvp", :, "setpoint"] = setpoint
         self._values["_tvp", :, "attitude"] = self._attitude(x, setpoint)
         for i, other in enumerate(self._others):
@@ -112,23 +106,31 @@ class DompcBaseline:
             self._started = True
         thrust = self._mpc.make_step(x[:, None]).ravel()
         stats = self._mpc.solver_stats
-        reason = "" if stats["success"] else f"solver: {stats['return_status']}"
-        mode = Mode.NMPC
+        failed = Issue(Code.SOLVER_FAILED, Severity.WARNING, str(stats["return_status"]))
         if not np.isfinite(thrust).all():
-            mode, thrust = Mode.ZERO_THRUST, np.zeros(self._thrusters)
-        velocity = rotate(x[None, ATTITUDE], x[None, VELOCITY])
-        plan = Plan(self.name, self._sequence, t_s, np.array([t_s]), x[None, POSITION].copy(), velocity)
-        ages = {other: t_s - p.stamp_s for other, p in neighbour_plans.items()}
-        health = Health(mode, reason, iterations=int(stats["iter_count"]), neighbour_age_s=ages)
-        return Command(thrust, plan, health)
+            thrust = np.zeros(len(self._vehicle.thrusters))
+        return ControlOutput(
+            thrust,
+            np.array([t_s]),
+            x[None].copy(),
+            issues=() if stats["success"] else (failed,),
+            iterations=int(stats["iter_count"]),
+        )
+
+    def _look_around(self, t_s: float, neighbours: NeighbourForecast) -> None:
+        """Where each neighbour was when it last sent something."""
+        known = neighbours.at(np.array([t_s]))
+        for i, (name, age_s) in enumerate(zip(known.names, known.ages_s.tolist(), strict=True)):
+            if name in self._positions:
+                self._positions[name] = neighbours.at(np.array([t_s - age_s])).positions_m[i, 0]
 
     def _attitude(self, x: Array, setpoint: Array) -> Array:
         """Level, facing the vehicles to be seen, or the setpoint when there are none."""
         seen = [self._positions[other] for other in self._others if other in self._must_see]
         towards = (np.mean(seen, axis=0) if seen else setpoint) - x[POSITION]
         near = np.hypot(towards[0], towards[1]) < 0.2  # no direction from a point one stands on
-        yaw = yaw_of(x[ATTITUDE]) if near else np.arctan2(towards[1], towards[0])
-        return from_yaw(np.array([yaw]))[0]
+        yaw = yaw_of(x[ATTITUDE]) if near else float(np.arctan2(towards[1], towards[0]))
+        return from_yaw(yaw)
 
 
 def _build(vehicle: Vehicle, seen: Sequence[bool]) -> Any:

@@ -35,7 +35,7 @@ from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 
 Array = NDArray[np.float64]
-PLAN_S = np.arange(21) * 0.1  # the plan that the neighbours get
+PLAN_S: Array = np.linspace(0.0, 2.0, 21)  # the plan that the neighbours get
 SLOPE = 3  # points of it over which heading and velocity are differenced
 STILL_N, NO_CURRENT = np.zeros(6), np.zeros(3)
 
@@ -72,7 +72,9 @@ class PidSettings(FileModel):
     attitude: AttitudeLoop = AttitudeLoop()
     repulsion: Repulsion = Repulsion()
     give_way: GiveWayRule = GiveWayRule()
-    anti_windup_per_s: float = Field(default=4.0, ge=0, le=20, description="how fast integrators give up what saturates")
+    anti_windup_per_s: float = Field(
+        default=4.0, ge=0, le=20, description="how fast integrators give up what saturates"
+    )
 
 
 class PidController(Controller):
@@ -101,7 +103,7 @@ class PidController(Controller):
         self.settings = settings
 
     def reset(self) -> None:
-        """The time since the last step means nothing any more. The integrators stay: water and weight are still there."""
+        """The time of the last step is void. The integrators stay: water and weight are still there."""
         self._stepped_s = None
 
     def step(
@@ -111,9 +113,7 @@ class PidController(Controller):
         wanted = directive.setpoint.at(times_s)
         if not math.isfinite(float(wanted.positions_m.sum() + wanted.velocities_mps.sum())):
             issue = Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING)
-            return ControlOutput(
-                estimate.previous_N, times_s[:1], state[None], issues=(issue,), usable=False
-            )
+            return ControlOutput(estimate.previous_N, times_s[:1], state[None], issues=(issue,), usable=False)
         r = matrix(state[ATTITUDE])
         velocity = r @ state[VELOCITY]
         if estimate.position_reliable:
@@ -168,7 +168,9 @@ class PidController(Controller):
         pos, att = self.settings.position, self.settings.attitude
         rate_error = self._rate_error(state, r, goal)
         slope_s = PLAN_S[SLOPE]
-        acceleration = (goal.velocities_mps[SLOPE] - goal.velocities_mps[0]) / slope_s + pos.velocity_per_s * speed_error
+        acceleration = (
+            goal.velocities_mps[SLOPE] - goal.velocities_mps[0]
+        ) / slope_s + pos.velocity_per_s * speed_error
         asked = np.concatenate([r.T @ acceleration, att.rate_per_s * rate_error])
         yaw = yaw_of(state[ATTITUDE])
         drag = self._thrusters @ self._drag(goal.velocities_mps[0], yaw, STILL_N, NO_CURRENT)  # level, at this heading
@@ -178,7 +180,9 @@ class PidController(Controller):
         thrust = self._allocate(wrench)
         missing = self._thrusters @ thrust - wrench  # what saturates, or what no thruster can do
         elapsed_s = self._elapsed_s(t_s)
-        growth = self._mass @ np.concatenate([pos.integral_per_s2 * (r.T @ speed_error), att.integral_per_s2 * rate_error])
+        growth = self._mass @ np.concatenate(
+            [pos.integral_per_s2 * (r.T @ speed_error), att.integral_per_s2 * rate_error]
+        )
         growth += self.settings.anti_windup_per_s * missing
         self._force_N = self._force_N + elapsed_s * (r @ growth[:3])
         self._moment_Nm = self._moment_Nm + elapsed_s * growth[3:]
@@ -196,7 +200,7 @@ class PidController(Controller):
         return _shortened(_shortened(loop.attitude_per_s * angle, most) + turning, most) - state[RATE]
 
     def _allocate(self, wrench: Array) -> Array:
-        """Pseudo-inverse. What is too much is scaled as a whole, forces first: who tumbles can't push where he wants."""
+        """Pseudo-inverse. What is too much is scaled as a whole, forces first: a level vehicle can still recover."""
         turn, push = self._allocation[:, 3:] @ wrench[3:], self._allocation[:, :3] @ wrench[:3]
         turn = turn * self._room(np.zeros_like(turn), turn)
         return np.minimum(np.maximum(turn + push * self._room(turn, push), self._lower), self._upper)

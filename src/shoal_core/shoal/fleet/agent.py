@@ -311,8 +311,11 @@ class Agent:
             velocities[:-1] = (positions[1:] - positions[:-1]) / (times[1:] - times[:-1])[:, None]
             velocities[-1] = velocities[-2]
             return Plan(self.name, self._sequence, t_s, times, positions, velocities)
-        here = self.estimator.state if state is None else state
-        velocity = np.zeros((1, 3)) if output is None else (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
+        if output is not None:  # of a controller that predicts nothing: the state it steered by
+            here, start_s = output.states[0], float(output.times_s[0])
+            velocity = (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
+        else:
+            here, velocity = self.estimator.state if state is None else state, np.zeros((1, 3))
         return Plan(self.name, self._sequence, t_s, np.array([start_s]), here[None, POSITION].copy(), velocity)
 
     def _is_clear(self, plan: Plan, forecast: PlanForecast | None) -> bool:

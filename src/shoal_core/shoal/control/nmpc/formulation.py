@@ -62,14 +62,6 @@ class Formulation:
         k = self.neighbours
         return {"position": 3, "velocity": 3, "quaternion": 4, "others": 3 * k, "soft_m": k, "hard_m": k}
 
-    def dynamics(self) -> ca.Function:
-        """(x, u, dt, globals) → (next x, A, B)."""
-        x, u, dt = SX.sym("x", NX), SX.sym("u", self.nu), SX.sym("dt")
-        g = SX.sym("g", sum(self.global_sizes.values()))
-        x_next = self.step(x, u, dt, split(g, self.global_sizes))
-        jac = ca.densify(ca.jacobian(x_next, ca.vertcat(x, u)))
-        return ca.Function("stage_dynamics", [x, u, dt, g], [x_next, jac[:, :NX], jac[:, NX:]])
-
     def ode_jacobians(self) -> ca.Function:
         """(x, u, globals) → (ẋ, ∂ẋ/∂x, ∂ẋ/∂u), dense: what the compiled kernel integrates."""
         x, u = SX.sym("x", NX), SX.sym("u", self.nu)
