@@ -8,6 +8,9 @@ situation only is tried in that situation; `SITUATIONS` lists those.
 from __future__ import annotations
 
 import copy
+import importlib
+import pkgutil
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +20,9 @@ import numpy as np
 import pytest
 import yaml
 
+import shoal
 from shoal.campaigns.file import campaign_jobs, load_campaign
+from shoal.config.file_model import FileModel
 from shoal.config.files import config_roots, read_yaml
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
@@ -156,7 +161,7 @@ def of_vehicle(file: Path, key: Key) -> np.ndarray:
 
 def of_fleet(file: Path, key: Key) -> np.ndarray:
     """Holding station from the start poses of the file."""
-    return motion(RunSpec(fleet=str(file), condition="default", seed=1, duration_s=0.5, task="hold_station"))
+    return motion(RunSpec(fleet=str(file), condition="default", seed=1, duration_s=0.25, task="hold_station"))
 
 
 def of_crowd(file: Path, key: Key) -> np.ndarray:
@@ -169,14 +174,14 @@ def of_crowd(file: Path, key: Key) -> np.ndarray:
         for m in fleet.vehicles
     )
     crowded = fleet.model_copy(update={"vehicles": members})
-    return motion(RunSpec(fleet=crowded, condition="ideal", seed=1, duration_s=0.5, task="hold_station"))
+    return motion(RunSpec(fleet=crowded, condition="ideal", seed=1, duration_s=0.25, task="hold_station"))
 
 
 def of_fleet_in_current(file: Path, key: Key) -> np.ndarray:
     """Holding station where all the thrust is needed."""
     water = {"currents": [{"kind": "constant", "velocity_mps": [1.5, 1.5, 0.5]}]}
     strong = Condition.model_validate({"name": "strong", "environment": water})
-    return motion(RunSpec(fleet=str(file), condition=strong, seed=1, duration_s=1.0, task="hold_station"))
+    return motion(RunSpec(fleet=str(file), condition=strong, seed=1, duration_s=0.6, task="hold_station"))
 
 
 def of_condition(file: Path, key: Key) -> np.ndarray:
@@ -273,3 +278,43 @@ SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] 
     # Another structure of the mass matrix: with pid, no solver has to be compiled for it.
     ("conditions", lambda key: "cg_offset_m" in key, of_condition_with_pid),
 ]
+
+
+# -- every setting ----------------------------------------------------------------------------------------------------
+
+# Checked when a file is loaded, or for people: nothing else asks for them.
+FOR_READERS = {"version", "source", "unit", "authors"}
+ROOMS = (
+    "campaigns",
+    "control",
+    "estimation",
+    "evaluation",
+    "fleet",
+    "guidance",
+    "messages",
+    "simulation",
+    "tasks",
+    "vehicles",
+)
+
+
+def test_every_setting_that_a_file_may_have_is_read_somewhere() -> None:
+    """A gate once had a `blind_s` with a unit, a description and a ROS parameter, which nothing used."""
+    for room in ROOMS:
+        for module in pkgutil.walk_packages([str(Path(shoal.__path__[0]) / room)], f"shoal.{room}."):
+            importlib.import_module(module.name)
+    text = "\n".join(f.read_text(encoding="utf-8") for f in (CONFIG.parent / "src").glob("shoal_*/shoal*/**/*.py"))
+    unread = [
+        f"{model.__name__}.{name}"
+        for model in sorted(models(FileModel), key=lambda m: m.__name__)
+        for name in model.model_fields
+        if name not in FOR_READERS and not re.search(rf"\.{name}\b", text)
+    ]
+    assert unread == []
+
+
+def models(base: type[FileModel]) -> Iterator[type[FileModel]]:
+    for found in base.__subclasses__():
+        if found.__module__.startswith("shoal."):
+            yield found
+        yield from models(found)
