@@ -49,6 +49,10 @@ class SightEntry(FileModel):
     def _ordered(self) -> SightEntry:
         if self.soft_deg > self.hard_deg:
             raise ValueError(f"soft_deg = {self.soft_deg} exceeds hard_deg = {self.hard_deg}, expected soft ≤ hard")
+        if self.stride != 1 and self.topology != "star":
+            raise ValueError(f"stride = {self.stride} with topology '{self.topology}', expected it with 'star' only")
+        if self.pairs and self.topology != "given":
+            raise ValueError(f"pairs with topology '{self.topology}', expected them with 'given' only")
         return self
 
 
@@ -88,6 +92,16 @@ class Fleet(FileModel):
             for name in pair:
                 if name not in names:
                     raise ValueError(f"sight.pairs names '{name}', expected one of {', '.join(names)}")
+        return self
+
+    @model_validator(mode="after")
+    def _formation_acts(self) -> Fleet:
+        """A value that its kind of formation has no use for is a mistake."""
+        formation, fields = self.formation, Formation.model_fields
+        for key, unused in (("line_deg", formation.kind != "line"), ("spacing_m", formation.kind == "offsets")):
+            value = getattr(formation, key)
+            if unused and value != fields[key].default:
+                raise ValueError(f"formation.{key} = {value} does nothing with kind '{formation.kind}', expected none")
         return self
 
     @property

@@ -19,5 +19,6 @@ class Directive:
     kind: Literal["follow", "hold"]
     setpoint: Preview  # our own, NED
     must_see: frozenset[str] = frozenset()
-    formation_setpoints: Mapping[str, Preview] = field(default_factory=lambda: NOBODY)  # of the others, for those that fall silent
+    # Of the others, for those that fall silent.
+    formation_setpoints: Mapping[str, Preview] = field(default_factory=lambda: NOBODY)
     common: Preview | None = None  # the fleet's common setpoint, where there is one

@@ -146,6 +146,14 @@ class Start(FileModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _drawn_if_at_all(self) -> Start:
+        for key in ("angle_deg", "min_distance_m"):
+            value = getattr(self, key)
+            if self.radius_m == 0 and value not in (0.0, Start.model_fields[key].default):
+                raise ValueError(f"{key} is {value} and does nothing without a draw; expected radius_m > 0 with it")
+        return self
+
 
 class FormationChange(FileModel):
     """What differs from the fleet file's formation."""

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import POSITION, State
@@ -44,6 +45,12 @@ class World:
         water = build_current(condition.environment, water_rng, lasting_s) if current is None else current
         states = np.array([start[name].array for name in self.names])
         self.plant = Plant(vehicles, states, water)
+        substeps = control_period_s / self.plant.substep_s
+        if round(substeps) < 1 or abs(substeps - round(substeps)) > 1e-6:
+            raise ShoalError(
+                f"control_period_s = {control_period_s:g}: cannot be simulated; "
+                f"expected a multiple of the plant's {self.plant.substep_s:g} s"
+            )
         self.command_delay_s = condition.control_delay_periods * control_period_s
         self.faults = Faults(condition.faults, self.names)
         self._sensors = {

@@ -1,0 +1,320 @@
+"""A value in a file acts, or the file is refused: every number of every shipped file is changed, and something changes.
+
+Each case writes the file with one number changed, loads it as a user would, and compares what comes of it: the motion
+of a short run, the points of a path, the jobs of a campaign, the commands of a joystick. A value that acts in one
+situation only is tried in that situation; `SITUATIONS` lists those.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import shoal
+from shoal.campaigns.file import campaign_jobs, load_campaign
+from shoal.config.file_model import FileModel
+from shoal.config.files import config_roots, read_yaml
+from shoal.errors import ShoalError
+from shoal.fleet.file import Fleet, load_fleet
+from shoal.guidance.path_file import load_path
+from shoal.messages.state import State
+from shoal.simulation.conditions import Condition, load_condition
+from shoal.simulation.world import World
+from shoal.tasks.run import RunSpec, simulate
+from shoal.vehicles.description import Vehicle, load_vehicle
+from shoal_gazebo.generate import generated_files
+from shoal_teleop.layout import load_layout
+from shoal_teleop.sticks import Sticks
+
+Key = tuple[str | int, ...]
+CONFIG = next(iter(config_roots()))
+KINDS = ("vehicles", "fleets", "conditions", "controllers", "campaigns", "paths", "joysticks")
+SEEN = 1e-6  # metres, radians, newtons: a change that is more than rounding
+
+
+# -- every number ---------------------------------------------------------------------------------------------------
+
+
+def numbers(data: Any, key: Key = ()) -> Iterator[Key]:
+    """Where the numbers and switches of a file are."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from numbers(value, (*key, name))
+    elif isinstance(data, list):
+        for i, value in enumerate(data):
+            yield from numbers(value, (*key, i))
+    elif isinstance(data, int | float):
+        yield key
+
+
+def value_at(data: Any, key: Key) -> Any:
+    for part in key:
+        data = data[part]
+    return data
+
+
+def with_value(data: dict[str, Any], key: Key, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(data)
+    value_at(changed, key[:-1])[key[-1]] = value
+    return changed
+
+
+def other(key: Key, value: Any) -> Any:
+    """Another value of the same kind, large enough to matter."""
+    words = [part for part in key if isinstance(part, str)]
+    if isinstance(value, bool):
+        return not value
+    if words[-1] == "direction":  # of a unit vector; its length does not count
+        return -value if value else 0.3
+    if words[-1] == "sign":
+        return -value
+    if words[-1] == "stride":  # one more may be the same from the other side of the ring
+        return value - 1
+    if words[-1] in ("speed_mps", "acceleration_mps2") and "limits" in words:  # a limit acts when it is reached
+        return value / 10
+    if words[-2:] == ["dead_band", "replace"]:
+        return value + 2.0
+    if isinstance(value, int) and words[-1] not in ("delay_s", "waypoints", "direction"):
+        return value + 1
+    return value * 1.25 if value else 0.05
+
+
+CASES = [
+    pytest.param(kind, file.stem, key, id=f"{kind}/{file.stem}:{'.'.join(map(str, key))}")
+    for kind in KINDS
+    for file in sorted((CONFIG / kind).glob("*.yaml"))
+    for key in numbers(read_yaml(file))
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "key"), CASES)
+def test_a_value_acts_or_the_file_is_refused(kind: str, name: str, key: Key, tmp_path: Path) -> None:
+    data = read_yaml(CONFIG / kind / f"{name}.yaml")
+    outcome = next((run for where, acts, run in SITUATIONS if where == kind and acts(key)), OUTCOMES[kind])
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(with_value(data, key, other(key, value_at(data, key)))), encoding="utf-8")
+    try:
+        found = outcome(file, key)
+    except ShoalError as refusal:
+        assert "expected" in str(refusal)
+        return
+    assert differ(found, baseline(outcome, CONFIG / kind / f"{name}.yaml", relevant(kind, key)))
+
+
+def differ(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return a.shape != b.shape or not bool(np.all(np.abs(a - b) <= SEEN))
+    return bool(a != b)
+
+
+def relevant(kind: str, key: Key) -> Key:
+    """The part of the key that chooses the run."""
+    if kind == "vehicles" and key[0] == "sets":
+        return key[:2]
+    return key if kind == "campaigns" and key == ("runs",) else ()
+
+
+@lru_cache(maxsize=256)
+def baseline(outcome: Callable[[Path, Key], Any], file: Path, key: Key) -> Any:
+    return outcome(file, key)
+
+
+# -- what comes of a file -------------------------------------------------------------------------------------------
+
+
+def vehicle_of(file: Path, key: Key) -> Vehicle:
+    """With the parameter set that the key is of."""
+    return load_vehicle(str(file), str(key[1]) if key[:1] == ("sets",) else None)
+
+
+def of_vehicle(file: Path, key: Key) -> np.ndarray:
+    """Two of them, one diving and one rising, all thrusters driven to both limits and then hardly at all."""
+    vehicle = vehicle_of(file, key)
+    member = {"type": str(file), "parameter_set": vehicle.parameter_set, "start_m": (0.0, 0.0, 5.0)}
+    fleet = Fleet.model_validate(
+        {"version": 1, "name": "pair", "vehicles": [{**member, "name": "dives"}, {**member, "name": "rises"}]}
+    )
+    start = {}
+    for name, down in (("dives", 1.0), ("rises", -1.0)):
+        start[name] = State(np.array([0, 0, 5.0, 0.9, 0.2, 0.3, 0.2449, 0.4, -0.3, 0.7 * down, 0.5, -0.6, 0.7]))
+        start[name].array[3:7] /= np.linalg.norm(start[name].array[3:7])
+    world = World(fleet, start, load_condition("default"), 1, 0.1, 5.0)
+    signs = np.where(np.arange(len(vehicle.thrusters)) % 2, 1.0, -1.0)
+    rows = []
+    for scale_N in (500.0, -500.0, 500.0, -500.0, 0.22, 0.22, 0.22, 0.0, 0.0):
+        for name in fleet.names:
+            world.command(name, scale_N * signs, world.t_s, world.t_s)
+        world.step(0.1)
+        rows.append(world.states.copy())
+    return np.array(rows)
+
+
+def of_fleet(file: Path, key: Key) -> np.ndarray:
+    """Holding station from the start poses of the file."""
+    return motion(RunSpec(fleet=str(file), condition="default", seed=1, duration_s=0.25, task="hold_station"))
+
+
+def of_crowd(file: Path, key: Key) -> np.ndarray:
+    """The same, too close to each other and looking aside: the limits on sight and distance act."""
+    fleet = load_fleet(file)
+    members = tuple(
+        m.model_copy(
+            update={"start_m": tuple(np.multiply(m.start_m, (0.3, 0.3, 1.0))), "heading_deg": m.heading_deg + 70}
+        )
+        for m in fleet.vehicles
+    )
+    crowded = fleet.model_copy(update={"vehicles": members})
+    return motion(RunSpec(fleet=crowded, condition="ideal", seed=1, duration_s=0.25, task="hold_station"))
+
+
+def of_fleet_in_current(file: Path, key: Key) -> np.ndarray:
+    """Holding station where all the thrust is needed."""
+    water = {"currents": [{"kind": "constant", "velocity_mps": [1.5, 1.5, 0.5]}]}
+    strong = Condition.model_validate({"name": "strong", "environment": water})
+    return motion(RunSpec(fleet=str(file), condition=strong, seed=1, duration_s=0.6, task="hold_station"))
+
+
+def of_condition(file: Path, key: Key) -> np.ndarray:
+    """Two vehicles on the circle, for as long as the condition needs to show."""
+    condition = load_condition(file)
+    if condition.faults:  # begin shortly after the start: 50 s of waiting show nothing more
+        shift_s = 49.8
+        faults = [f.model_copy(update={"from_s": f.from_s - shift_s}) for f in condition.faults]
+        condition = condition.model_copy(update={"faults": tuple(faults)})
+    duration_s = 1.0 + 1.25 * condition.link.delay_s
+    if any(current.kind == "square" for current in condition.environment.currents):
+        duration_s = max(duration_s, 3.0)
+    return motion(RunSpec(fleet="two", condition=condition, seed=1, duration_s=duration_s))
+
+
+def of_condition_with_pid(file: Path, key: Key) -> np.ndarray:
+    """The simple controller knows the vehicle's model, too."""
+    return motion(RunSpec(fleet="two", condition=load_condition(file), seed=1, controller="pid", duration_s=1.0))
+
+
+def of_controller(file: Path, key: Key) -> np.ndarray:
+    """Two vehicles on the circle."""
+    return motion(RunSpec(fleet="two", condition="default", seed=1, controller=str(file), duration_s=0.2))
+
+
+def motion(spec: RunSpec) -> np.ndarray:
+    """(T,V,13) the true states."""
+    return simulate(spec).states
+
+
+def of_campaign(file: Path, key: Key) -> set[str]:
+    """The keys of its jobs; two seeds show what a hundred would, unless it is about their number."""
+    campaign = load_campaign(file)
+    few = campaign if "runs" in key else campaign.model_copy(update={"runs": 2})
+    return {job.key() for job in campaign_jobs(few, file)}
+
+
+def of_path(file: Path, key: Key) -> np.ndarray:
+    """Its points, and for how long it goes."""
+    path = load_path(str(file))
+    times = np.linspace(0.0, 200.0, 401)
+    return np.concatenate([np.asarray(path.position(times)).ravel(), [path.duration_s]])
+
+
+def of_joystick(file: Path, key: Key) -> list[Any]:
+    """What each axis and each button does, after the triggers have been seen at rest."""
+    layout = load_layout(file)
+    found: list[Any] = []
+    for axis in range(8):
+        for value in (-1.0, -0.5, 0.5, 1.0):
+            sticks = Sticks(layout)
+            held = [int(i == layout.buttons.dead_man) for i in range(12)]
+            rest = [1.0 if i in (2, 5) else 0.0 for i in range(8)]
+            sticks.velocity(rest, held)
+            found.append(sticks.velocity([value if i == axis else r for i, r in enumerate(rest)], held))
+    for button in range(12):
+        pressed = [int(i == button) for i in range(12)]
+        found.append((Sticks(layout).velocity([0.0] * 8, pressed) is None, Sticks(layout).modes(pressed)))
+        with_l1 = [int(i in (button, 4)) for i in range(12)]
+        found.append(Sticks(layout).modes(with_l1))
+    return found
+
+
+def of_gazebo_model(file: Path, key: Key) -> dict[str, str]:
+    """The generated model."""
+    return generated_files(vehicle_of(file, key))
+
+
+MEAN_HEAVE = ("added_mass", "linear_damping", "quadratic_damping")
+OUTCOMES: dict[str, Callable[[Path, Key], Any]] = {
+    "vehicles": of_vehicle,
+    "fleets": of_fleet,
+    "conditions": of_condition,
+    "controllers": of_controller,
+    "campaigns": of_campaign,
+    "paths": of_path,
+    "joysticks": of_joystick,
+}
+# (kind of file, which keys, run in which they act)
+SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] = [
+    # Water does not know a size; collisions do.
+    ("vehicles", lambda key: key[0] == "size_m", of_gazebo_model),
+    # A vertical thruster gives the same moment at whatever height it sits.
+    (
+        "vehicles",
+        lambda key: key[0] == "thrusters" and int(key[1]) >= 4 and key[2:] == ("position_m", 2),
+        of_gazebo_model,
+    ),
+    # Of a set with values for diving and rising, the mean of the two is for Gazebo, which knows no such difference.
+    ("vehicles", lambda key: key[1:2] == ("ng2024",) and key[2] in MEAN_HEAVE and key[-1] == 2, of_gazebo_model),
+    # Limits act when they are reached.
+    ("fleets", lambda key: key[0] in ("sight", "distance"), of_crowd),
+    ("fleets", lambda key: key[-1] == "thrust_limit_N", of_fleet_in_current),
+    # Another structure of the mass matrix: with pid, no solver has to be compiled for it.
+    ("conditions", lambda key: "cg_offset_m" in key, of_condition_with_pid),
+]
+
+
+# -- every setting ----------------------------------------------------------------------------------------------------
+
+# Checked when a file is loaded, or for people: nothing else asks for them.
+FOR_READERS = {"version", "source", "unit", "authors"}
+ROOMS = (
+    "campaigns",
+    "control",
+    "estimation",
+    "evaluation",
+    "fleet",
+    "guidance",
+    "messages",
+    "simulation",
+    "tasks",
+    "vehicles",
+)
+
+
+def test_every_setting_that_a_file_may_have_is_read_somewhere() -> None:
+    """A gate once had a `blind_s` with a unit, a description and a ROS parameter, which nothing used."""
+    for room in ROOMS:
+        for module in pkgutil.walk_packages([str(Path(shoal.__path__[0]) / room)], f"shoal.{room}."):
+            importlib.import_module(module.name)
+    text = "\n".join(f.read_text(encoding="utf-8") for f in (CONFIG.parent / "src").glob("shoal_*/shoal*/**/*.py"))
+    unread = [
+        f"{model.__name__}.{name}"
+        for model in sorted(models(FileModel), key=lambda m: m.__name__)
+        for name in model.model_fields
+        if name not in FOR_READERS and not re.search(rf"\.{name}\b", text)
+    ]
+    assert unread == []
+
+
+def models(base: type[FileModel]) -> Iterator[type[FileModel]]:
+    for found in base.__subclasses__():
+        if found.__module__.startswith("shoal."):
+            yield found
+        yield from models(found)
