@@ -70,6 +70,7 @@ def read_parquet(folder: Path) -> Recording:
         plan_dt_s=plan_dt,
         must_see=tuple((a, b) for a, b in head["must_see"]),
         limits=older.limits_of(head["limits"]),
+        thrust_bounds_N={name: np.array(bounds) for name, bounds in head.get("thrust_bounds_N", {}).items()},
         events=tuple(older.event_of(entry) for entry in head["events"]),
         **_rest(head),
     )
@@ -80,6 +81,7 @@ def _head(recording: Recording) -> dict[str, Any]:
         "names": recording.names,
         "must_see": recording.must_see,
         "limits": recording.limits.model_dump(),
+        "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
         "events": [event.to_json() for event in recording.events],
         "issue_shares": dict(recording.issue_shares),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
