@@ -70,8 +70,6 @@ class TestFile:
         [("exchange", 75, "exchange"), ("recovery", 1, "recover"), ("pid", 20, "follow_path")],
     )
     def test_the_others(self, name: str, cells: int, task: str) -> None:
-        if name == "pid" and "pid" not in list_configs("controllers"):
-            pytest.skip("no controller pid")
         jobs = campaign_jobs(load_campaign(name).model_copy(update={"runs": 1}))
         assert len({job.cell for job in jobs}) == len(jobs) == cells
         assert {job.spec.task for job in jobs} == {task}

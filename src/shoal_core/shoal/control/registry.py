@@ -11,7 +11,7 @@ from pydantic import Field
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, list_configs, load_yaml, validate
 from shoal.control.base import Controller
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, in_file
 from shoal.plugins import find, is_dotted
 
 CONTROLLERS = {
@@ -47,7 +47,8 @@ def load_controller_file(name_or_path: str | Path) -> ControllerFile:
             ) from None
         file = load_yaml(path, ControllerFile)
         file = file if file.name else file.model_copy(update={"name": path.stem})
-    controller_settings(file)
+    with in_file(text if is_dotted(text) else path):
+        controller_settings(file)
     return file
 
 
