@@ -37,17 +37,18 @@ def load_controller_file(name_or_path: str | Path) -> ControllerFile:
     text = str(name_or_path)
     if is_dotted(text):
         file = ControllerFile(version=1, name=text, controller=text)
-    else:
-        try:
-            path = find_config("controllers", text)
-        except ShoalError:
-            known = ", ".join(list_configs("controllers"))
-            raise ShoalError(
-                f"controller = '{text}': unknown; expected one of {known}, a file, or your own package.module:Name"
-            ) from None
-        file = load_yaml(path, ControllerFile)
-        file = file if file.name else file.model_copy(update={"name": path.stem})
-    with in_file(text if is_dotted(text) else path):
+        controller_settings(file)
+        return file
+    try:
+        path = find_config("controllers", text)
+    except ShoalError:
+        known = ", ".join(list_configs("controllers"))
+        raise ShoalError(
+            f"controller = '{text}': unknown; expected one of {known}, a file, or your own package.module:Name"
+        ) from None
+    file = load_yaml(path, ControllerFile)
+    file = file if file.name else file.model_copy(update={"name": path.stem})
+    with in_file(path):
         controller_settings(file)
     return file
 
