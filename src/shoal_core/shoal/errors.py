@@ -1,9 +1,25 @@
 """The one exception that users see: a sentence that says what is wrong and what was expected."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class ShoalError(Exception):
     """Bad input. The message names the file or topic, the key, the value and the expectation."""
 
 
 class ShoalWarning(UserWarning):
-    """Odd but usable input, told in the same way."""
+    """Odd but usable input, worded in the same way."""
+
+
+@contextmanager
+def in_file(file: object) -> Iterator[None]:
+    """What goes wrong inside is the file's fault: its name begins the sentence, unless it does already."""
+    try:
+        yield
+    except ShoalError as error:
+        if str(error).startswith(str(file)):
+            raise
+        raise ShoalError(f"{file}: {error}") from None

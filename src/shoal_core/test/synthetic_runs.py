@@ -1,4 +1,4 @@
-"""Hand-made runs with known verdicts, and a cheap stand-in for the simulator (importable by dotted path)."""
+"""Hand-made runs with known verdicts; a task and a controller of our own, found by dotted path, for campaigns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.control.base import (
+    Controller,
+    ControllerContext,
+    ControlOutput,
+    Estimate,
+    NeighbourForecast,
+)
+from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Issue, Mode, Severity
 from shoal.messages.limits import Limits
-from shoal.messages.state import ATTITUDE, POSITION
+from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.recordings.recording import About, HealthEvent, Recording
+from shoal.tasks.base import TaskSettings
+from shoal.tasks.follow_path import FollowPath
 
 Array = NDArray[np.float64]
 STALE_PLAN = Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75)
@@ -91,34 +101,44 @@ def with_states(record: Recording, states: Array) -> Recording:
     return replace(record, states=states)
 
 
-def fake_simulate(spec: Any, progress: Any = None) -> Recording:
-    """Stands in for the simulator: same seed, same record; some seeds crash or fail, as real ones do."""
-    time.sleep(float(os.environ.get("SHOAL_TEST_SLEEP_S", "0")))
-    if log := os.environ.get("SHOAL_TEST_LOG"):
-        with open(log, "a", encoding="utf-8") as stream:
-            stream.write(f"{spec.path} {_name(spec.condition)} {spec.seed}\n")
-    if spec.seed == 3 and spec.path == "line":
-        raise FloatingPointError("hand-made crash")
-    rng = np.random.default_rng([spec.seed, 5])
-    record = make_record(
-        duration_s=20.0, shift_s=float(rng.uniform(0, 0.3)), noise_m=0.01, seed=spec.seed,
-        about={"path": spec.path, "fleet": _name(spec.fleet), "condition": _name(spec.condition),
-               "controller": _name(spec.controller or "nmpc"), "wall_s": float(time.perf_counter())},
-    )  # fmt: skip
-    if spec.seed == 2:
-        states = record.states.copy()
-        states[100:, 0, ATTITUDE] = heading_quaternion(np.full(len(states) - 100, np.radians(75.0)))
-        record = with_states(record, states)
-    return record
+class OddSettings(TaskSettings):
+    """How odd."""
+
+    deadly: bool = False
 
 
-def deadly_simulate(spec: Any, progress: Any = None) -> Recording:
-    """Like a segmentation fault in a solver: the process is gone, no exception."""
-    if spec.seed == 1:
-        os.abort()
-    return fake_simulate(spec, progress)
+class OddTask(FollowPath):
+    """Follows a path; some seeds crash, fail or kill their process, as real ones do. Logs and sleeps when asked to."""
+
+    Settings = OddSettings
+
+    def start(self) -> dict[str, State]:
+        """Called by a run only, not by the check before a campaign."""
+        if log := os.environ.get("SHOAL_TEST_LOG"):
+            with open(log, "a", encoding="utf-8") as stream:
+                stream.write(f"{self.context.path} {self.condition.name} {self.context.seed}\n")
+        time.sleep(float(os.environ.get("SHOAL_TEST_SLEEP_S", "0")))
+        if self.context.settings.deadly and self.context.seed == 1:
+            os.abort()  # like a segmentation fault in a solver: the process is gone, no exception
+        if self.context.seed == 3 and self.context.path == "line":
+            raise FloatingPointError("hand-made crash")
+        states = super().start()
+        if self.context.seed == 2:
+            first, second = self.fleet.names
+            away = states[second].position_m - states[first].position_m
+            heading = np.arctan2(away[1], away[0]) + np.radians(75.0)
+            level = away / np.linalg.norm(away) * [1, 1, 0]
+            states[first] = State.at_rest(states[second].position_m - 2 * level / np.linalg.norm(level), float(heading))
+        return states
 
 
-def _name(given: Any) -> str:
-    """Of a name, or of what was loaded by it."""
-    return given if isinstance(given, str) else str(given.name)
+class Idle(Controller):
+    """No thrust."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._count = len(context.vehicle.thrusters)
+
+    def step(
+        self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
+    ) -> ControlOutput:
+        return ControlOutput.of_thrust(np.zeros(self._count), estimate)

@@ -9,11 +9,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from shoal.cli import app
-from shoal.config.files import find_config
+from shoal.config.files import find_config, list_configs
 
 VEHICLE = find_config("vehicles", "bluerov2_heavy").read_text(encoding="utf-8")
 FLEET = find_config("fleets", "two").read_text(encoding="utf-8")
-CONDITION = "plant: {perturbation: 0.2, thruster_lag_s: [0.1, 0.2]}\nlink: {loss: 0.5}\n"
+CONDITION = "plant: {perturbation: 0.2, thrusters: {lag: {replace: [0.1, 0.2]}}}\nlink: {loss: 0.5}\n"
+CONTROLLER = "version: 1\ncontroller: nmpc\nsettings: {weights: {position_xy: 50}}\nruntime: {lost_s: 3}\n"
+CAMPAIGN = "task: follow_path\npaths: [circle]\nvary: {controller.weights.position_xy: [20, 50]}\nruns: 2\n"
 
 RISE = VEHICLE[VEHICLE.index("    heave_rise:") : VEHICLE.index("    added_mass_coriolis")]
 
@@ -150,7 +152,7 @@ MISTAKES = {
         "conditions",
         "[0.1, 0.2]",
         "[0.3, 0.2]",
-        r"thruster_lag_s is \[0.3, 0.2\]; expected 0 <= shortest",
+        r"plant.thrusters.lag: range is \[0.3, 0.2\]; expected 0 <= smallest",
     ),
     "unknown current": (
         "conditions",
@@ -158,10 +160,59 @@ MISTAKES = {
         "environment: {currents: [{kind: tide}]}",
         "environment.currents.0.kind = 'tide': expected one of 'constant'",
     ),
+    "unknown controller": (
+        "controllers",
+        "controller: nmpc",
+        "controller: pdi",
+        "controller = 'pdi': unknown; expected one of nmpc, pid, dompc, or your own package.module:Name",
+    ),
+    "controller that is not one": (
+        "controllers",
+        "controller: nmpc",
+        "controller: pathlib:Path",
+        "controller = 'pathlib:Path': expected a class derived from shoal.Controller",
+    ),
+    "unknown weight": (
+        "controllers",
+        "position_xy: 50",
+        "position_yx: 50",
+        "weights.position_yx = 50: unknown key; expected 'position_",
+    ),
+    "unknown runtime setting": (
+        "controllers",
+        "lost_s: 3",
+        "lost: 3",
+        "lost = 3: unknown key; expected 'lost_s'",
+    ),
+    "unknown task": (
+        "campaigns",
+        "task: follow_path",
+        "task: follow",
+        "task = 'follow': unknown; expected one of follow_path, hold_station, exchange, recover, or your own",
+    ),
+    "vary a key that no controller has": (
+        "campaigns",
+        "position_xy:",
+        "position_q:",
+        r"vary: .*weights.position_q = 20: unknown key; expected",
+    ),
+    "vary a key that no condition has": (
+        "campaigns",
+        "controller.weights.position_xy:",
+        "links.loss:",
+        r"vary.links.loss: is no key of a condition; expected for example link.loss",
+    ),
+    "misspelt path": ("campaigns", "[circle]", "[sqare]", "'sqare' is unknown; expected a waypoint file or one of"),
     "a list": ("conditions", CONDITION, "- 1\n- 2\n", "is a list; expected a mapping"),
     "an empty file": ("conditions", CONDITION, "", "is empty; expected a mapping"),
 }
-TEXTS = {"vehicles": VEHICLE, "fleets": FLEET, "conditions": CONDITION}
+TEXTS = {
+    "vehicles": VEHICLE,
+    "fleets": FLEET,
+    "conditions": CONDITION,
+    "controllers": CONTROLLER,
+    "campaigns": CAMPAIGN,
+}
 
 
 def run(*arguments: str | Path) -> Result:
@@ -191,7 +242,7 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(mistake: str, tmp_path: Path)
 
 def test_different_mistakes_have_different_sentences() -> None:
     assert len(MISTAKES) >= 10
-    assert len({said for _, _, _, said in MISTAKES.values()}) == len(MISTAKES)
+    assert len({sentence for _, _, _, sentence in MISTAKES.values()}) == len(MISTAKES)
 
 
 @pytest.mark.parametrize("kind", TEXTS)
@@ -202,12 +253,12 @@ def test_the_unspoilt_files_are_fine(kind: str, tmp_path: Path) -> None:
     assert outcome.stdout.startswith("ok")
 
 
-def test_kind_is_told_by_content_elsewhere(tmp_path: Path) -> None:
+def test_kind_is_found_by_content_elsewhere(tmp_path: Path) -> None:
     for kind, text in TEXTS.items():
         outcome = run("check", written(tmp_path / kind, "somewhere", text))
         assert outcome.exit_code == 0 and kind[:-1] in outcome.stdout
     outcome = run("check", written(tmp_path, "other", "colour: blue\n"))
-    assert outcome.exit_code == 2 and "cannot tell what kind" in outcome.stderr
+    assert outcome.exit_code == 2 and "cannot determine what kind" in outcome.stderr
 
 
 def test_one_bad_file_among_good_ones(tmp_path: Path) -> None:
@@ -222,7 +273,8 @@ def test_one_bad_file_among_good_ones(tmp_path: Path) -> None:
 def test_everything_that_ships_is_right() -> None:
     outcome = run("check")
     assert outcome.exit_code == 0, outcome.stderr
-    assert outcome.stdout.count("ok ") >= 9
+    for kind in ("vehicles", "fleets", "controllers", "conditions", "campaigns", "paths", "reference", "joysticks"):
+        assert outcome.stdout.count(f"/{kind}/") == len(list_configs(kind)) > 0, kind
 
 
 def test_a_lost_axis_is_a_warning_that_names_it(tmp_path: Path) -> None:

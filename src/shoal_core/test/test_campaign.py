@@ -20,16 +20,21 @@ from shoal.campaigns.job import Job, fleet_hash
 from shoal.campaigns.runner import run_campaign
 from shoal.campaigns.series import series_table
 from shoal.campaigns.store import Store
-from shoal.campaigns.worker import Task, describe, run_task
-from shoal.config.files import list_configs
+from shoal.campaigns.worker import WorkItem, describe, run_item
+from shoal.config.files import find_config, list_configs
+from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
+from shoal.fleet.file import Fleet
+from shoal.fleet.generate import resolve_fleet
 from shoal.messages.state import ATTITUDE, POSITION
-from shoal.simulation.conditions import load_condition
+from shoal.tasks.run import RunSpec
 from synthetic_runs import make_record
 
-FAKE = "synthetic_runs:fake_simulate"
-SMALL = Campaign(name="small", paths=("circle", "line"), conditions=("default", "loss_70"), runs=4, simulate=FAKE,
-                 record="none")  # fmt: skip
+ODD = {"task": "synthetic_runs:OddTask", "controllers": ("synthetic_runs:Idle",), "duration_s": 4.0,
+       "control_period_s": 0.1}  # fmt: skip
+SMALL = Campaign(
+    name="small", paths=("circle", "line"), conditions=("default", "loss_70"), runs=4, record="none", **ODD
+)
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -43,39 +48,50 @@ def in_this_process(campaign: Campaign, out: Path) -> Store:
     store = Store(out)
     store.create()
     for job in campaign_jobs(campaign):
-        run_task(Task(job.key(), job, out, "test", campaign.first_seed, campaign.record))
+        run_item(WorkItem(job.key(), job, out, "test", campaign.first_seed, campaign.record))
     store.compact()
     return store
 
 
 class TestFile:
-    def test_thesis_has_44_cells_and_the_reference_s_conditions(self) -> None:
-        campaign = load_campaign("thesis")
+    def test_fosso2023_has_44_cells_and_the_reference_s_conditions(self) -> None:
+        campaign = load_campaign("fosso2023")
         assert len({job.cell for job in campaign_jobs(campaign.model_copy(update={"runs": 1}))}) == 44
         assert campaign.runs >= 20
 
     def test_appendix_e_holds_what_the_table_does_not(self) -> None:
-        both = {*load_campaign("thesis").conditions, *load_campaign("appendix_e").conditions}
-        assert both == set(list_configs("conditions"))
+        both = {*load_campaign("fosso2023").conditions, *load_campaign("appendix_e").conditions}
+        assert both <= set(list_configs("conditions"))
+        assert not set(load_campaign("fosso2023").conditions) & set(load_campaign("appendix_e").conditions)
         assert load_campaign("appendix_e").runs >= 5
+
+    @pytest.mark.parametrize(
+        ("name", "cells", "task"),
+        [("exchange", 75, "exchange"), ("recovery", 1, "recover"), ("pid", 20, "follow_path")],
+    )
+    def test_the_others(self, name: str, cells: int, task: str) -> None:
+        jobs = campaign_jobs(load_campaign(name).model_copy(update={"runs": 1}))
+        assert len({job.cell for job in jobs}) == len(jobs) == cells
+        assert {job.spec.task for job in jobs} == {task}
 
     def test_seeds_come_in_rounds(self) -> None:
         jobs = campaign_jobs(SMALL.model_copy(update={"first_seed": 7}))
-        assert [job.seed for job in jobs[:5]] == [7, 7, 7, 7, 8]
+        assert [job.spec.seed for job in jobs[:5]] == [7, 7, 7, 7, 8]
         assert len(jobs) == 16 and len({job.key() for job in jobs}) == 16
 
     def test_a_free_list_and_conditions_in_place(self, tmp_path: Path) -> None:
         file = written(tmp_path, """
 cells:
   - {path: circle, condition: {name: windy, environment: {currents: [{kind: constant, velocity_mps: [1, 0, 0]}]}}}
-  - {path: torus, fleet: 3, controller: dompc, duration_s: 12}
+  - {path: torus, fleet: 3, controller: "synthetic_runs:Idle", duration_s: 12}
 runs: 2
 """)  # fmt: skip
         jobs = campaign_jobs(load_campaign(file))
-        assert [(j.path, j.condition.name, j.fleet, j.controller, j.duration_s, j.seed) for j in jobs[:2]] == [
+        assert [(j.spec.path, j.condition.name, j.spec.fleet, j.controller.name, j.spec.duration_s, j.spec.seed)
+                for j in jobs[:2]] == [
             ("circle", "windy", "2", "nmpc", None, 0),
-            ("torus", "default", "3", "dompc", 12.0, 0),
-        ]
+            ("torus", "default", "3", "synthetic_runs:Idle", 12.0, 0),
+        ]  # fmt: skip
 
     def test_vary_makes_every_combination(self, tmp_path: Path) -> None:
         file = written(tmp_path, "paths: [circle]\nvary: {link.delay_s: [0, 0.1], link.loss: [0, 0.3, 0.6]}\nruns: 1\n")
@@ -83,6 +99,24 @@ runs: 2
         assert len(jobs) == 6
         assert {(j.condition.link.delay_s, j.condition.link.loss) for j in jobs} >= {(0.1, 0.6), (0.0, 0.0)}
         assert "default, delay_s=0.1, loss=0.3" in {j.condition.name for j in jobs}
+
+    def test_vary_reaches_controller_runtime_and_task_and_names_the_cell(self, tmp_path: Path) -> None:
+        file = written(tmp_path, """
+task: exchange
+fleets: [2]
+vary:
+  controller.weights.position_xy: [20, 50]
+  runtime.lost_s: [3]
+  task.jitter_m: [0, 0.1]
+  condition.link.loss: [0.2]
+runs: 1
+""")  # fmt: skip
+        jobs = campaign_jobs(load_campaign(file))
+        assert len({job.key() for job in jobs}) == len({job.cell for job in jobs}) == 4
+        last = jobs[-1]
+        assert last.cell == ("exchange, jitter_m=0.1", "", "default, loss=0.2", "two", "nmpc, position_xy=50, lost_s=3")
+        assert last.controller.settings == {"weights": {"position_xy": 50}} and last.controller.runtime == {"lost_s": 3}
+        assert last.spec.task_settings == {"jitter_m": 0.1}
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -92,51 +126,127 @@ runs: 2
             ("paths: [circle]\nconditions: [nope]", "'nope' is unknown; expected"),
             ("paths: [circle]\nvary: {link.los: [1]}", "link.los: is no key of a condition; expected"),
             ("paths: [circle]\nvary: {link.loss: [7]}", "link.loss = 7"),
+            ("paths: [circle]\nvary: {link.loss: []}", "vary.link.loss has no values; expected"),
+            ("paths: [circle]\nvary: {controller.weights.position_xi: [1]}",
+             "weights.position_xi = 1: unknown key; expected 'position_x"),
+            ("paths: [circle]\nvary: {runtime.lost: [1]}", "lost = 1: unknown key; expected 'lost_s'?"),
+            ("task: exchange\nvary: {task.jitter: [1]}", "jitter = 1: unknown key; expected 'jitter_m'?"),
             ("paths: [circle]\nconditions: [{link: {loss: 1}}]", "has no name; expected"),
             ("paths: [circle]\nworkers: 4", "unknown key"),
+            ("paths: [circle]\ntask: exchange", "task 'exchange' follows no path; expected none"),
+            ("paths: [circle]\ntask: swim", "task = 'swim': unknown; expected one of follow_path, "),
+            ("paths: [circle]\ncontrollers: [pdi]", "controller = 'pdi': unknown; expected one of "),
+            ("paths: [circle]\nconditions: [default, {name: default, link: {loss: 0.1}}]",
+             "two different cells are named"),
+        ],
+    )  # fmt: skip
+    def test_mistakes_are_named(self, tmp_path: Path, text: str, words: str) -> None:
+        file = written(tmp_path, text)
+        with pytest.raises(ShoalError) as caught:
+            campaign_jobs(load_campaign(file), file)
+        assert words in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "paths: [sqare]",
+            "paths: [circle]\nfleets: [tow]",
+            "paths: [circle]\ntask: nowhere:Nothing",
+            "paths: [circle]\nmetrics: [nowhere:NOTHING]",
+            "paths: [circle]\ntask_settings: {speed: 3}",
+            "task: recover\nfleets: [3]",
         ],
     )
-    def test_mistakes_are_told(self, tmp_path: Path, text: str, words: str) -> None:
-        with pytest.raises(ShoalError) as caught:
-            campaign_jobs(load_campaign(written(tmp_path, text)))
-        assert words in str(caught.value)
-
-    def test_a_simulator_that_is_not_there_is_told_before_anything_runs(self, tmp_path: Path) -> None:
-        with pytest.raises(ShoalError, match="expected an importable"):
-            run_campaign(SMALL.model_copy(update={"simulate": "nowhere:nothing"}), tmp_path / "out")
-        assert not (tmp_path / "out").exists()
-
-    @pytest.mark.parametrize("text", ["paths: [sqare]", "paths: [circle]\nfleets: [tow]"])
-    def test_a_misspelt_path_or_fleet_stops_the_campaign(self, tmp_path: Path, text: str) -> None:
+    def test_a_wrong_name_stops_the_campaign_before_anything_runs(self, tmp_path: Path, text: str) -> None:
         with pytest.raises(ShoalError, match="expected"):
             run_campaign(load_campaign(written(tmp_path, text)), tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
 
 class TestKey:
-    def test_depends_on_all_that_decides_a_run(self) -> None:
-        base = Job("circle", "2", load_condition("default"), 0)
-        others = [
-            Job("torus", "2", load_condition("default"), 0),
-            Job("circle", "3", load_condition("default"), 0),
-            Job("circle", "2", load_condition("loss_50"), 0),
-            Job("circle", "2", load_condition("default"), 1),
-            Job("circle", "2", load_condition("default"), 0, controller="dompc"),
-            Job("circle", "2", load_condition("default"), 0, duration_s=3.0),
+    def test_depends_on_all_that_decides_a_run(self, tmp_path: Path) -> None:
+        stiff = load_controller_file("nmpc").model_copy(update={"settings": {"weights": {"position_xy": 99.0}}})
+        wide = resolve_fleet("2").model_copy(update={"control_period_s": 0.2})
+        specs = [
+            RunSpec(),
+            RunSpec("torus"),
+            RunSpec(fleet="3"),
+            RunSpec(fleet=wide),
+            RunSpec(condition="loss_50"),
+            RunSpec(seed=1),
+            RunSpec(controller="synthetic_runs:Idle"),
+            RunSpec(controller=stiff),
+            RunSpec(duration_s=3.0),
+            RunSpec(control_period_s=0.1),
+            RunSpec(task="hold_station"),
+            RunSpec(task="hold_station", task_settings={"duration_s": 9}),
         ]
-        assert len({job.key() for job in [base, *others]}) == 7
-        assert base.key() == Job("circle", "2", load_condition("default"), 0).key()
+        keys = [Job(spec).key() for spec in specs] + [Job(RunSpec(), ("test_metrics:DEPTH",)).key()]
+        assert len(set(keys)) == len(keys)
+        assert Job(RunSpec()).key() == Job(RunSpec("circle", "two", "default", 0, "nmpc")).key()
+
+    def test_does_not_depend_on_a_path_that_is_not_followed(self) -> None:
+        assert Job(RunSpec("line", task="exchange")).key() == Job(RunSpec("torus", task="exchange")).key()
 
     def test_sees_into_files(self, tmp_path: Path) -> None:
         keys = []
-        for folder, text in (("a", "waypoints: 1"), ("b", "waypoints: 2")):
+        for folder, speed in (("a", 0.2), ("b", 0.3)):
             (tmp_path / folder).mkdir()
-            keys.append(Job(str(written(tmp_path / folder, text)), "2", load_condition("default"), 0).key())
+            text = f"speed_mps: {speed}\nwaypoints: [{{position_m: [0, 0, 5]}}, {{position_m: [5, 0, 5]}}]\n"
+            keys.append(Job(RunSpec(str(written(tmp_path / folder, text)))).key())
         assert keys[0] != keys[1]
+
+    def test_sees_into_a_user_s_own_code(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody's version number covers it: an edited controller must not be mixed with the runs of the old one."""
+        monkeypatch.chdir(tmp_path)
+        keys = []
+        for number in (1, 2):
+            text = f"from synthetic_runs import Idle\n\nclass Mine(Idle):\n    number = {number}\n"
+            (tmp_path / "edited_controller.py").write_text(text)
+            done = subprocess.run(
+                [sys.executable, "-c", "from shoal.campaigns.job import Job; from shoal.tasks.run import RunSpec; "
+                 "print(Job(RunSpec(controller='edited_controller:Mine')).key())"],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            keys.append(done.stdout)
+        assert keys[0] and keys[0] != keys[1]
 
     def test_sees_into_the_fleet_behind_a_number(self) -> None:
         assert fleet_hash("2") and fleet_hash("2") != fleet_hash("3")
-        assert fleet_hash("no_such_fleet") == ""
+        assert fleet_hash("2") == fleet_hash("two") == fleet_hash(resolve_fleet("two"))
+
+    def test_sees_into_vehicle_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = find_config("vehicles", "bluerov2_heavy").read_text(encoding="utf-8")
+        fleets = []
+        for folder, mass in (("a", "11.5"), ("b", "12.5")):
+            (tmp_path / folder).mkdir()
+            (file := tmp_path / folder / "mine.yaml").write_text(source.replace("value: 11.5", f"value: {mass}", 1))
+            member = {"name": "solo", "type": str(file), "start_m": (0.0, 0.0, 5.0)}
+            fleets.append(Fleet.model_validate({"version": 1, "name": "mine", "vehicles": [member]}))
+        assert fleet_hash(fleets[0]) != fleet_hash(fleets[1])
+
+
+class TestIdentity:
+    def test_rows_say_what_was_run_and_not_what_was_asked(self, tmp_path: Path) -> None:
+        """A recovery job once ignored path, fleet and controller, and its row was labelled with them."""
+        spec = RunSpec("torus", "two", "default", 1, "synthetic_runs:Idle", 2.0, task="recover")
+        other = RunSpec("torus", "two", "default", 1, "nmpc", 2.0, task="recover")
+        store = Store(tmp_path)
+        store.create()
+        for job in (Job(spec), Job(other)):
+            run_item(WorkItem(job.key(), job, tmp_path, "test", 0))
+        rows = store.read_rows().to_pandas().set_index("controller")
+        assert set(rows.index) == {"synthetic_runs:Idle", "nmpc"}
+        assert set(rows.path) == {""} and set(rows.task) == {"recover"} and set(rows.fleet) == {"two"}
+        assert rows.thrust_rms_N["synthetic_runs:Idle"] == 0.0 < rows.thrust_rms_N["nmpc"]
+
+    def test_a_crashed_run_has_the_same_names_as_one_that_did_not(self, tmp_path: Path) -> None:
+        rows = in_this_process(SMALL, tmp_path).read_rows().to_pandas()
+        crashed, fine = rows[rows.crashed], rows[~rows.crashed & (rows.path == "line")]
+        for column in ("task", "path", "fleet", "controller", "control_period_s", "code_version"):
+            assert set(crashed[column]) == set(fine[column]), column
 
 
 class TestRows:
@@ -146,11 +256,12 @@ class TestRows:
         crashed = rows[rows.crashed]
         assert set(crashed.path) == {"line"} and set(crashed.seed) == {3} and crashed.failed.all()
         assert crashed.failure.str.contains("FloatingPointError: hand-made crash").all()
-        lost = rows[rows.fov_failed & ~rows.crashed]
+        lost = rows[rows.fov_max_deg_failed.fillna(False).astype(bool)]
         assert set(lost.seed) == {2} and lost.fov_max_deg.between(75.0, 77.0).all()
+        assert set(lost.fov_max_deg_subject) == {"bluerov2 -> bluerov3"} and set(lost.fov_max_deg_bound) == {60.0}
         assert not rows[rows.seed < 2].failed.any()
 
-    def test_reasons_tell_no_folders(self) -> None:
+    def test_reasons_name_no_folders(self) -> None:
         text = describe(ValueError("/home/me/shoal/config/fleets/two.yaml: mass_kg = 3 m/s, and/or ./x/y\nsecond line"))
         assert text == "ValueError: two.yaml: mass_kg = 3 m/s, and/or ./x/y"
 
@@ -213,7 +324,7 @@ class TestRows:
             pass
 
     def test_a_directory_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
-        (tmp_path / "thesis.tex").write_text("precious")
+        (tmp_path / "notes.tex").write_text("precious")
         with pytest.raises(ShoalError, match="holds other files; expected"):
             run_campaign(SMALL, tmp_path)
 
@@ -226,7 +337,7 @@ class TestRows:
         rows = store.read_rows().to_pandas().set_index("key")
         folders = [p.name for p in store.recordings.glob("*")]
         assert {int(rows.seed[name]) for name in folders} == kept
-        assert all((store.recordings / name / "recording" / "recording.mcap").is_file() for name in folders)
+        assert all(list((store.recordings / name / "recording").glob("*.mcap")) for name in folders)
 
 
 SCRIPT = """
@@ -247,9 +358,13 @@ class Killable:
         self.tmp_path, self.log = tmp_path, tmp_path / "log"
         self.script = tmp_path / "campaign_script.py"
         self.script.write_text(SCRIPT)
-        self.file = written(tmp_path, f"paths: [circle, line]\nruns: {runs}\nsimulate: {FAKE}\nrecord: {record}\n")
+        self.file = written(
+            tmp_path,
+            f"paths: [circle, line]\nruns: {runs}\nrecord: {record}\ntask: synthetic_runs:OddTask\n"
+            "controllers: ['synthetic_runs:Idle']\nduration_s: 4\ncontrol_period_s: 0.1\n",
+        )
 
-    def start(self, out: Path, sleep_s: float) -> subprocess.Popen[bytes]:
+    def start(self, out: Path, sleep_s: float, ignoring_sigint: bool = False) -> subprocess.Popen[bytes]:
         here = Path(__file__).resolve().parent
         env = os.environ | {
             "SHOAL_TEST_SLEEP_S": str(sleep_s),
@@ -257,8 +372,10 @@ class Killable:
             "SHOAL_CODE_VERSION": "test",  # someone may commit while this runs
             "PYTHONPATH": os.pathsep.join([str(here), str(here.parent), *sys.path]),
         }
-        return subprocess.Popen([sys.executable, str(self.script), str(self.file), str(out)], env=env,
-                                start_new_session=True, stderr=subprocess.PIPE)  # fmt: skip
+        command = [sys.executable, str(self.script), str(self.file), str(out)]
+        if ignoring_sigint:  # as a shell starts a background job
+            command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
+        return subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.PIPE)
 
 
 def rows_in(out: Path) -> set[str]:
@@ -278,7 +395,7 @@ def test_killed_three_times_and_resumed_is_the_same_data_set(tmp_path: Path) -> 
     """kill -9 of the campaign process only; its workers must notice by themselves and no finished run is made again."""
     campaign = Killable(tmp_path, runs=30)
     calm, rough = tmp_path / "calm", tmp_path / "rough"
-    assert campaign.start(calm, 0.0).wait(timeout=120) == 0
+    assert campaign.start(calm, 0.0).wait(timeout=300) == 0
     campaign.log.unlink()
     chance = random.Random(11)
     finished_before: set[str] = set()
@@ -293,7 +410,7 @@ def test_killed_three_times_and_resumed_is_the_same_data_set(tmp_path: Path) -> 
         finished_before = rows_in(rough)
         assert not (rough / "runs.parquet").exists()
     assert len(finished_before) < 60, "the kills came too late to prove anything"
-    assert campaign.start(rough, 0.0).wait(timeout=120) == 0
+    assert campaign.start(rough, 0.0).wait(timeout=300) == 0
     pd.testing.assert_frame_equal(pd.read_parquet(rough / "runs.parquet"), pd.read_parquet(calm / "runs.parquet"))
     for name in ("runs.parquet", "series.parquet"):
         assert (rough / name).read_bytes() == (calm / name).read_bytes()
@@ -304,26 +421,27 @@ def test_killed_three_times_and_resumed_is_the_same_data_set(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_cleanly_and_can_be_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_ctrl_c_ends_cleanly_and_can_be_resumed(tmp_path: Path, background: bool) -> None:
+    """Also where SIGINT was inherited as ignored, as `make test &` does to everything that it starts."""
     campaign, out = Killable(tmp_path, runs=20), tmp_path / "out"
-    process = campaign.start(out, 0.5)
+    process = campaign.start(out, 0.5, background)
     wait_for(lambda: len(rows_in(out)) > 1)
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=20) != 0
+    assert process.wait(timeout=60) != 0
     left = len(rows_in(out))
     assert left < 40
     time.sleep(1.0)
     assert len(rows_in(out)) == left, "a worker lives on"
-    assert campaign.start(out, 0.0).wait(timeout=120) == 0
+    assert campaign.start(out, 0.0).wait(timeout=300) == 0
     assert len(pd.read_parquet(out / "runs.parquet")) == 40
 
 
 @pytest.mark.slow
 def test_a_run_that_takes_its_process_with_it_is_a_crashed_row(tmp_path: Path) -> None:
-    campaign = SMALL.model_copy(
-        update={"simulate": "synthetic_runs:deadly_simulate", "paths": ("circle",), "conditions": ("default",)}
-    )
+    update = {"task_settings": {"deadly": True}, "paths": ("circle",), "conditions": ("default",)}
+    campaign = SMALL.model_copy(update=update)
     outcome = run_campaign(campaign, tmp_path / "out", workers=2)
     rows = pd.read_parquet(tmp_path / "out" / "runs.parquet")
     assert (outcome.asked, outcome.made, outcome.crashed) == (4, 4, 1)
@@ -332,11 +450,11 @@ def test_a_run_that_takes_its_process_with_it_is_a_crashed_row(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_worst_runs_are_recorded_and_progress_is_told(tmp_path: Path) -> None:
+def test_worst_runs_are_recorded_and_progress_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[int, int, str]] = []
     campaign = SMALL.model_copy(update={"record": "worst", "conditions": ("default",)})
     outcome = run_campaign(campaign, tmp_path / "out", workers=1, progress=lambda *now: seen.append(now))
-    assert outcome.made == 8 and outcome.crashed == 1 and outcome.failed == 3
+    assert outcome.made == 8 and outcome.crashed == 1 and outcome.failed == 4
     assert (8, 8, "runs") in seen and seen[-1][2].startswith("recordings")
     rows = pd.read_parquet(tmp_path / "out" / "runs.parquet").set_index("key")
     kept = [p.name for p in (tmp_path / "out" / "recordings").iterdir()]

@@ -64,7 +64,7 @@ def test_every_condition_of_the_spec_ships() -> None:
 
 
 @pytest.mark.parametrize("name", list_configs("conditions"))
-def test_shipped_condition_loads_and_says_what_it_is(name: str) -> None:
+def test_shipped_condition_loads_and_describes_itself(name: str) -> None:
     condition = load_condition(name)
     assert condition.name == name
     assert condition.description and condition.source
@@ -79,9 +79,9 @@ def test_default_is_the_sea_trial_plant() -> None:
     condition = load_condition("default")
     assert condition.content_hash() == Condition().content_hash()
     assert condition.plant.perturbation == 0.2
-    assert condition.plant.thruster_lag_s == (0.1, 0.2)
-    assert condition.plant.thruster_gain_spread == 0.05
-    assert condition.plant.dead_band_N > 0
+    assert condition.plant.thrusters.lag.scale == (2 / 3, 4 / 3)  # of 0.15 s: 0.1 to 0.2 s
+    assert condition.plant.thrusters.gain_spread == 0.05
+    assert condition.plant.thrusters.dead_band.scale == 2.0
     sensors = condition.sensors
     assert (sensors.position_std_m, sensors.attitude_std_deg) == (0.02, 0.5)
     assert (sensors.velocity_std_mps, sensors.rate_std_dps) == (0.01, 0.5)
@@ -91,19 +91,16 @@ def test_default_is_the_sea_trial_plant() -> None:
 
 def test_ideal_switches_everything_off() -> None:
     ideal = load_condition("ideal")
-    assert ideal.plant.model_dump(include={"perturbation", "thruster_gain_spread", "dead_band_N"}) == {
-        "perturbation": 0.0,
-        "thruster_gain_spread": 0.0,
-        "dead_band_N": 0.0,
-    }
-    assert ideal.plant.thruster_lag_s == (0.0, 0.0)
+    thrusters = ideal.plant.thrusters
+    assert (ideal.plant.perturbation, thrusters.gain_spread) == (0.0, 0.0)
+    assert (thrusters.lag.replace, thrusters.dead_band.replace) == (0.0, 0.0)
     assert all(value == 0 for key, value in ideal.sensors if key.endswith(("std_m", "std_deg", "std_mps", "std_dps")))
     assert ideal.start.radius_m == 0 and ideal.control_delay_periods == 0
     assert not ideal.environment.currents and ideal.link.loss == 0
 
 
 @pytest.mark.parametrize(("name", "speed"), [("current_025_waves", 0.25), ("current_05_waves", 0.5)])
-def test_thesis_waves_flip_every_two_seconds(name: str, speed: float) -> None:
+def test_waves_of_fosso_2023_flip_every_two_seconds(name: str, speed: float) -> None:
     steady, waves = load_condition(name).environment.currents
     assert steady.kind == "constant" and steady.velocity_mps == (speed, 0.0, 0.0)
     assert waves.kind == "square" and waves.amplitude_mps == (0.0, 0.0, speed) and waves.half_period_s == 2.0
@@ -127,16 +124,26 @@ def test_hash_sees_values_and_not_words() -> None:
     [
         ("link: {los: 0.5}", ["link.los", "0.5", "unknown key"]),
         ("link: {loss: 1.5}", ["link.loss", "1.5", "expected"]),
-        ("plant: {thruster_lag_s: [0.2, 0.1]}", ["plant", "expected 0 <= shortest <= longest"]),
+        (
+            "plant: {thrusters: {lag: {scale: [0.2, 0.1]}}}",
+            ["plant.thrusters.lag", "expected 0 <= smallest <= largest"],
+        ),
+        ("plant: {thrusters: {lag: {}}}", ["plant.thrusters.lag", "expected either scale or replace"]),
+        (
+            "plant: {thrusters: {lag: {scale: 1, replace: 1}}}",
+            ["plant.thrusters.lag", "expected either scale or replace"],
+        ),
+        ("controller_time: {median_ms: 20, p99_ms: 10}", ["controller_time", "expected at least median_ms = 20"]),
         ("environment: {currents: [{kind: tide}]}", ["environment.currents.0", "tide", "expected"]),
-        ("stopped: [{vehicle: 0, from_s: 5, to_s: 5}]", ["stopped.0", "expected more than from_s"]),
+        ("faults: [{vehicle: 0, kind: frozen, from_s: 5, to_s: 5}]", ["faults.0", "expected more than from_s"]),
+        ("faults: [{vehicle: 0, kind: hold}]", ["faults.0.kind", "hold", "expected 'thrusters_dead'"]),
         ("link: {dropouts: [[3, 1]]}", ["dropout [3.0, 1.0]", "expected"]),
         ("start: {radius_m: 0.5}", ["min_distance_m is 1.5", "expected at most twice"]),
-        ("formation: {kind: ring}", ["formation", "expected radius_m"]),
+        ("formation: {kind: line, radius_m: 2}", ["formation", "expected radius_m with kind 'ring' only"]),
         ("sensors: {position_std_m: .nan}", ["sensors.position_std_m", "expected"]),
     ],
 )
-def test_a_mistake_is_told_with_file_key_and_expectation(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_a_mistake_is_named_with_file_key_and_expectation(tmp_path: Path, text: str, words: list[str]) -> None:
     file = written(tmp_path, text)
     with pytest.raises(ShoalError) as caught:
         load_condition(file)

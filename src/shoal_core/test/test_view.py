@@ -28,12 +28,12 @@ def test_frames_follow_speed_and_fps() -> None:
 
 
 def test_gif_has_all_frames_and_leaves_no_scratch(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    save_animation(RECORD, tmp_path / "a.gif", speed=40.0, fps=8.0, dpi=40, progress=lambda *now: told.append(now))
+    reported: list[tuple[int, int]] = []
+    save_animation(RECORD, tmp_path / "a.gif", speed=40.0, fps=8.0, dpi=40, progress=lambda *now: reported.append(now))
     with Image.open(tmp_path / "a.gif") as film:
         assert film.n_frames == 3
         assert film.size == (480, 260)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert reported == [(1, 3), (2, 3), (3, 3)]
     assert [p.name for p in tmp_path.iterdir()] == ["a.gif"]
 
 
@@ -55,7 +55,7 @@ def test_lost_sight_is_red_and_fallback_is_named() -> None:
     assert [line.get_color() for line in scene.sights] == [SEES, SEES]
     scene.show(50)
     assert [line.get_color() for line in scene.sights] == [LOST, SEES]
-    assert "bluerov3: station keeping" in scene.title.get_text()
+    assert "bluerov3: keeping station" in scene.title.get_text()
 
 
 def test_cone_opens_by_its_angle_around_the_nose() -> None:
@@ -68,15 +68,28 @@ def test_cone_opens_by_its_angle_around_the_nose() -> None:
 def test_ten_vehicles_one_vehicle_and_broken_states_can_be_drawn(tmp_path: Path) -> None:
     many = 10
     wide = {name: np.repeat(getattr(RECORD, name)[:, :1], many, axis=1)
-            for name in ("states", "odometry", "thrust_N", "slots_m", "solve_ms", "mode", "slack_max",
-                         "neighbour_age_s", "current_mps", "plans_m")}  # fmt: skip
+            for name in ("states", "odometry", "setpoints_m", "solve_ms", "mode", "slack_max", "neighbour_age_s",
+                         "current_mps", "plans_m")}  # fmt: skip
     wide["states"][:, :, 1] += np.arange(many)
     wide["states"][50:, 3] = np.nan
-    record = replace(RECORD, names=tuple(f"v{i}" for i in range(many)), must_see=((0, 1), (1, 3)), **wide)
+    names, thrust = tuple(f"v{i}" for i in range(many)), RECORD.thrust_N[RECORD.names[0]]
+    record = replace(RECORD, names=names, must_see=((0, 1), (1, 3)), thrust_N=dict.fromkeys(names, thrust), **wide)
     save_still(record, tmp_path / "many.png", 8.0, dpi=30)
     alone = {name: values[:, :1] for name, values in wide.items()}
-    save_still(replace(RECORD, names=("v0",), must_see=(), **alone), tmp_path / "one.png", 8.0, dpi=30)
-    assert all((tmp_path / name).stat().st_size > 1000 for name in ("many.png", "one.png"))
+    one = replace(RECORD, names=("v0",), must_see=(), thrust_N={"v0": thrust}, **alone)
+    save_still(one, tmp_path / "one.png", 8.0, dpi=30)
+    pictures = [np.asarray(Image.open(tmp_path / name).convert("L"), dtype=float) for name in ("many.png", "one.png")]
+    assert all(picture.std() > 10.0 for picture in pictures)  # drawn
+    assert np.mean(pictures[0] != pictures[1]) > 0.02  # and not the same
+
+    scene = Scene(record, Figure())
+    scene.show(80)
+    drawn = np.array([[float(a[0]) for a in vehicle.body.get_data_3d()] for vehicle in scene.vehicles])
+    expected = record.states[80][:, [1, 0, 2]]
+    np.testing.assert_allclose(np.delete(drawn, 3, axis=0), np.delete(expected, 3, axis=0))
+    assert np.isnan(drawn[3]).all()
+    (low, high) = scene.space.get_xlim()
+    assert low < expected[0, 0] and high > expected[9, 0]  # all of the fleet is inside
 
 
 def test_a_run_directory_is_found_also_by_its_recording(tmp_path: Path) -> None:
@@ -84,7 +97,7 @@ def test_a_run_directory_is_found_also_by_its_recording(tmp_path: Path) -> None:
     assert load_run(tmp_path / "run" / "recording").names == RECORD.names
 
 
-def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ShoalError, match=r"ending '\.avi'; expected \.gif or \.mp4"):
         save_animation(RECORD, tmp_path / "a.avi")
     monkeypatch.setenv("PATH", "")

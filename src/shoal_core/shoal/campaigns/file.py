@@ -13,7 +13,7 @@ from shoal.campaigns.vary import combinations, varied
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml, validate
 from shoal.control.registry import load_controller_file
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, in_file
 from shoal.simulation.conditions import Condition, load_condition
 from shoal.tasks.run import RunSpec, task_class
 
@@ -71,37 +71,39 @@ def load_campaign(name_or_path: str | Path) -> Campaign:
 
 def campaign_jobs(campaign: Campaign, file: str | Path = "campaign") -> list[Job]:
     """All runs, seed by seed: a campaign that is stopped early has every cell equally often."""
-    _check_paths(campaign, file)
-    specs = [*_product(campaign, file), *_listed(campaign, file)]
+    with in_file(file):
+        _check_paths(campaign)
+        specs = [*_product(campaign), *_listed(campaign)]
     jobs = [
         Job(RunSpec(**{**vars(spec), "seed": campaign.first_seed + run}), campaign.metrics)
         for run in range(campaign.runs)
         for spec in specs
     ]
     by_key = {job.key(): job for job in jobs}
-    _refuse_two_contents(by_key, campaign.first_seed, file)
+    with in_file(file):
+        _refuse_two_contents(by_key, campaign.first_seed)
     return list(by_key.values())
 
 
-def _product(campaign: Campaign, file: str | Path) -> Iterator[RunSpec]:
+def _product(campaign: Campaign) -> Iterator[RunSpec]:
     """Conditions outside: a report keeps the order of the file."""
     follows = task_class(campaign.task).follows_path
     if follows and not campaign.paths:
         return
-    conditions = [_condition(file, given) for given in campaign.conditions]
+    conditions = [_condition(given) for given in campaign.conditions]
     for path in campaign.paths if follows else ("",):
         for condition in conditions:
             for fleet in campaign.fleets:
                 for controller in campaign.controllers:
                     spec = _spec(campaign, path, condition, fleet, controller, campaign.duration_s)
                     for choice in combinations(campaign.vary):
-                        yield varied(spec, choice, f"{file}: vary")
+                        yield varied(spec, choice)
 
 
-def _listed(campaign: Campaign, file: str | Path) -> Iterator[RunSpec]:
+def _listed(campaign: Campaign) -> Iterator[RunSpec]:
     for cell in campaign.cells:
         duration_s = cell.duration_s or campaign.duration_s
-        yield _spec(campaign, cell.path, _condition(file, cell.condition), cell.fleet, cell.controller, duration_s)
+        yield _spec(campaign, cell.path, _condition(cell.condition), cell.fleet, cell.controller, duration_s)
 
 
 def _spec(
@@ -119,27 +121,27 @@ def _spec(
     )
 
 
-def _check_paths(campaign: Campaign, file: str | Path) -> None:
+def _check_paths(campaign: Campaign) -> None:
     """A value in a file acts, or the file is refused."""
     given = [*campaign.paths, *(cell.path for cell in campaign.cells if cell.path)]
     if not task_class(campaign.task).follows_path:
         if given:
-            raise ShoalError(f"{file}: paths = {given}: task '{campaign.task}' follows no path; expected none")
+            raise ShoalError(f"paths = {given}: task '{campaign.task}' follows no path; expected none")
     elif not given:
-        raise ShoalError(f"{file}: no paths and no cells; expected at least one of either")
+        raise ShoalError("no paths and no cells; expected at least one of either")
     elif any(not cell.path for cell in campaign.cells):
-        raise ShoalError(f"{file}: cells: one has no path; expected one for task '{campaign.task}'")
+        raise ShoalError(f"cells: one has no path; expected one for task '{campaign.task}'")
 
 
-def _condition(file: str | Path, given: str | Inline) -> Condition:
+def _condition(given: str | Inline) -> Condition:
     if isinstance(given, str):
         return load_condition(given)
     if not given.get("name"):
-        raise ShoalError(f"{file}: conditions: {given!r} has no name; expected one for a condition written in place")
-    return validate(Path(file), given, Condition)
+        raise ShoalError(f"conditions: {given!r} has no name; expected one for a condition written in place")
+    return validate(Path("conditions"), given, Condition)
 
 
-def _refuse_two_contents(by_key: dict[str, Job], seed: int, file: str | Path) -> None:
+def _refuse_two_contents(by_key: dict[str, Job], seed: int) -> None:
     """Two different runs of one name would be counted as one cell."""
     seen: set[tuple[str, ...]] = set()
     for job in by_key.values():
@@ -147,5 +149,5 @@ def _refuse_two_contents(by_key: dict[str, Job], seed: int, file: str | Path) ->
             continue
         if job.cell in seen:
             which = " · ".join(word for word in job.cell if word)
-            raise ShoalError(f"{file}: two different cells are named '{which}'; expected a name for each")
+            raise ShoalError(f"two different cells are named '{which}'; expected a name for each")
         seen.add(job.cell)

@@ -53,7 +53,7 @@ class Job:
 
     def about(self) -> About:
         """What the recording of this run will say of itself."""
-        fleet = resolve_fleet(self.spec.fleet) if isinstance(self.spec.fleet, str) else self.spec.fleet
+        fleet = _resolved(self.spec.fleet) if isinstance(self.spec.fleet, str) else self.spec.fleet
         return about_run(self.spec, fleet, self.condition, self.controller)
 
     @property
@@ -122,9 +122,12 @@ def fleet_hash(fleet: str | Fleet) -> str:
     return _named_fleet_hash(fleet) if isinstance(fleet, str) else _hash_of(fleet)
 
 
+_resolved = lru_cache(maxsize=64)(resolve_fleet)  # a campaign asks for the same few thousands of times
+
+
 @lru_cache(maxsize=64)
 def _named_fleet_hash(name: str) -> str:
-    return _hash_of(resolve_fleet(name))
+    return _hash_of(_resolved(name))
 
 
 def _hash_of(fleet: Fleet) -> str:

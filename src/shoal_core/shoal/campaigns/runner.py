@@ -16,7 +16,7 @@ from shoal.campaigns.job import check_inputs
 from shoal.campaigns.store import Store
 from shoal.campaigns.worker import WorkItem, crash, describe, record_item, run_item
 from shoal.campaigns.worst import worst_keys
-from shoal.errors import ShoalError, ShoalWarning
+from shoal.errors import ShoalError, ShoalWarning, in_file
 from shoal.evaluation.metrics import all_metrics
 from shoal.provenance import code_version, machine_class
 from shoal.tasks.run import task_class
@@ -41,12 +41,14 @@ def run_campaign(
     workers: int = 1,
     scheduler: str | None = None,
     retry_crashed: bool = False,
+    file: str | Path = "campaign",
     progress: Progress = lambda done, total, what: None,
 ) -> Outcome:
-    """Make all runs that `out` does not hold yet, then write the data set."""
+    """Make all runs that `out` does not hold yet, then write the data set; `file` is named in complaints."""
     with Workers(workers, scheduler) as crew:  # first, for Ctrl-C to work from here on
-        jobs = campaign_jobs(campaign)
-        check_inputs(jobs)
+        jobs = campaign_jobs(campaign, file)
+        with in_file(file):
+            check_inputs(jobs)
         store = Store(out.resolve())
         store.create()
         with store.locked():

@@ -17,7 +17,7 @@ from shoal.config.files import validate
 from shoal.control.registry import ControllerFile, controller_settings
 from shoal.errors import ShoalError
 from shoal.fleet.setup import runtime_settings
-from shoal.simulation.conditions import Condition
+from shoal.simulation.conditions import Condition, load_condition
 from shoal.tasks.run import RunSpec, load_inputs, task_class
 
 ROOTS = ("condition", "controller", "runtime", "task")
@@ -35,10 +35,10 @@ def varied(spec: RunSpec, changes: Changes, where: str = "vary", root: str = "co
     """The same run with these keys changed; `where` begins the sentence on a wrong one, `root` is of bare keys."""
     split = _by_root(changes, root)
     if split["condition"]:
-        condition = load_inputs(spec)[1]
+        condition = load_condition(spec.condition) if isinstance(spec.condition, str) else spec.condition
         spec = replace(spec, condition=varied_condition(condition, split["condition"], where))
     if split["controller"] or split["runtime"]:
-        controller = load_inputs(spec)[2]
+        controller = spec.controller if isinstance(spec.controller, ControllerFile) else load_inputs(spec)[2]
         spec = replace(spec, controller=varied_controller(controller, split["controller"], split["runtime"], where))
     if split["task"]:
         settings = _merged(spec.task_settings, split["task"])

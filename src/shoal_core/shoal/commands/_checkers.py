@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shoal.errors import in_file
+
 
 def vehicle(path: Path) -> str:
     """Every parameter set is built, not only the default one."""
@@ -39,7 +41,8 @@ def controller(path: Path) -> str:
     from shoal.fleet.setup import runtime_settings
 
     loaded = load_controller_file(path)
-    runtime_settings(loaded)
+    with in_file(path):
+        runtime_settings(loaded)
     return f"controller {loaded.name}, class {loaded.controller}"
 
 
@@ -50,7 +53,8 @@ def campaign(path: Path) -> str:
 
     loaded = load_campaign(path)
     jobs = campaign_jobs(loaded, path)
-    check_inputs(jobs)
+    with in_file(path):
+        check_inputs(jobs)
     return f"campaign {loaded.name}, {len(jobs)} runs"
 
 

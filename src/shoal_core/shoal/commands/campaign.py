@@ -31,12 +31,12 @@ def run_command(
     from shoal.console import print_warning
 
     given = {key: value for key, value in {"runs": runs, "record": record}.items() if value is not None}
-    loaded = load_campaign(file)
-    campaign = validate(find_config("campaigns", file), loaded.model_dump(mode="json") | given, Campaign)
+    loaded, path = load_campaign(file), find_config("campaigns", file)
+    campaign = validate(path, loaded.model_dump(mode="json") | given, Campaign)
     try:
         with _Bar() as bar:
             outcome = run_campaign(campaign, out, workers=workers or os.cpu_count() or 1, scheduler=scheduler,
-                                   retry_crashed=retry_crashed, progress=bar.update)  # fmt: skip
+                                   retry_crashed=retry_crashed, file=path, progress=bar.update)  # fmt: skip
     except KeyboardInterrupt:
         print_warning(f"stopped; what is finished is kept in {out}, the same command goes on")
         raise typer.Exit(130) from None

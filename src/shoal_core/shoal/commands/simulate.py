@@ -44,9 +44,10 @@ def simulate(
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
 ) -> None:
     """Simulate a fleet, write its recording, and judge it beside published figures. Exit code 3: it broke a bound."""
+    from shoal.campaigns.job import Job, check_inputs
     from shoal.campaigns.vary import varied
     from shoal.console import out as console
-    from shoal.evaluation.metrics import all_metrics, summarise
+    from shoal.evaluation.metrics import summarise
     from shoal.evaluation.run_directory import refuse_foreign, write_run
     from shoal.messages.wording import MODES, sentences
     from shoal.reports.verdict import verdict_table
@@ -54,9 +55,10 @@ def simulate(
 
     if out is not None:
         refuse_foreign(out)
-    all_metrics(metrics or ())  # a wrong name ends it before the simulation, not after
     spec = RunSpec(path, fleet, condition, seed, controller, duration_s, period_s, task)
-    recording = _with_progress(varied(spec, _changes(settings or []), "--set", root="task"))
+    spec = varied(spec, _changes(settings or []), "--set", root="task")
+    check_inputs([Job(spec, tuple(metrics or ()))])
+    recording = _with_progress(spec)
     summary = summarise(recording, metrics or ())
     if out is not None:
         write_run(recording, summary, out)

@@ -11,7 +11,7 @@ from pydantic import Field
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, list_configs, load_yaml, validate
 from shoal.control.base import Controller
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, in_file
 from shoal.plugins import find, is_dotted
 
 CONTROLLERS = {
@@ -37,17 +37,19 @@ def load_controller_file(name_or_path: str | Path) -> ControllerFile:
     text = str(name_or_path)
     if is_dotted(text):
         file = ControllerFile(version=1, name=text, controller=text)
-    else:
-        try:
-            path = find_config("controllers", text)
-        except ShoalError:
-            known = ", ".join(list_configs("controllers"))
-            raise ShoalError(
-                f"controller = '{text}': unknown; expected one of {known}, a file, or your own package.module:Name"
-            ) from None
-        file = load_yaml(path, ControllerFile)
-        file = file if file.name else file.model_copy(update={"name": path.stem})
-    controller_settings(file)
+        controller_settings(file)
+        return file
+    try:
+        path = find_config("controllers", text)
+    except ShoalError:
+        known = ", ".join(list_configs("controllers"))
+        raise ShoalError(
+            f"controller = '{text}': unknown; expected one of {known}, a file, or your own package.module:Name"
+        ) from None
+    file = load_yaml(path, ControllerFile)
+    file = file if file.name else file.model_copy(update={"name": path.stem})
+    with in_file(path):
+        controller_settings(file)
     return file
 
 
