@@ -21,6 +21,8 @@ LATEST = _profile(reliable=True, depth=1)  # must arrive, but an older one is wo
 RELIABLE = _profile(reliable=True, depth=10)  # requests: each one counts
 EVENTS = _profile(reliable=True, depth=10)
 LATCHED = _profile(reliable=True, depth=1, latched=True)  # late comers get the last word
+# To subscribe to a latched topic of many publishers: a queue of one would keep one of them and lose the rest.
+LATCHED_BY_MANY = _profile(reliable=True, depth=64, latched=True)
 DISPLAY = _profile(reliable=False, depth=1)  # for eyes and plots
 TF = _profile(reliable=True, depth=100)  # as tf2_ros publishes it
 

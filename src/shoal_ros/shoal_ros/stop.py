@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from shoal.fleet.stop import StopLatch, StopState
 from shoal.messages import topics
 from shoal_ros import endpoints
 from shoal_ros.parameters import declare
+from shoal_ros.qos import LATCHED_BY_MANY
 
 
 def state_folder(node: Node, fleet: str) -> Path:
@@ -46,7 +49,7 @@ class StopEndpoints:
         self._state = endpoints.publisher(node, topics.STOP_STATE)
         endpoints.subscription(node, topics.STOP, self._on_stop)
         endpoints.subscription(node, topics.RELEASE, self._on_release)
-        endpoints.subscription(node, topics.STOP_STATE, self._on_state)
+        node.create_subscription(String, topics.STOP_STATE.name, self._on_state, LATCHED_BY_MANY)
         node.create_service(SetBool, "~/stop", self._on_service)
         self._publish()
         if latch.stopped:
@@ -109,4 +112,6 @@ class StopEndpoints:
         self._changed(state)
 
     def _publish(self) -> None:
-        self._state.publish(String(data=self.latch.state.to_json()))
+        """With our name: whoever watches the fleet wants to know who is still stopped."""
+        text = json.dumps({**asdict(self.latch.state), "holder": self._node.get_fully_qualified_name()})
+        self._state.publish(String(data=text))

@@ -335,17 +335,21 @@ def test_nodes_may_go_and_come_back(w: World) -> None:
     assert all(message.data == 0.0 for log in logs for ns, message in log.sent if ns > killed_ns)
     w.bench.publisher(topics.STOP).publish(Bool(data=False))  # somebody else releases it
     w.until(lambda: not w.model.stopped, "the release")
-    w.until(lambda: "no plan" in w.model.vehicles["bluerov2"].words(time.monotonic())[1], "bluerov2 to miss the other")
+    w.until(
+        lambda: "no plan" in w.model.vehicles["bluerov2"].status_line(time.monotonic())[1], "bluerov2 to miss the other"
+    )
     for name in ("/guidance", "/bluerov3/mpc"):
         w.start(name)
-    w.until(lambda: w.model.vehicles["bluerov2"].words(time.monotonic())[1] == "following", "bluerov2 to be content")
+    w.until(
+        lambda: w.model.vehicles["bluerov2"].status_line(time.monotonic())[1] == "following", "bluerov2 to be content"
+    )
     w.mode("waypoints")
     w.mode("hold")
     w.kill("/dynamics", signal.SIGINT)
-    w.until(lambda: all(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
+    w.until(lambda: all(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
     w.until(lambda: "LOST" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card to say so")
     w.start("/dynamics")
-    w.until(lambda: not any(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
+    w.until(lambda: not any(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
 
 
 def test_the_report_opens(w: World) -> None:

@@ -1,4 +1,4 @@
-"""Parameters of controllers, guidance and relay: what the node says of each, changed while it runs."""
+"""Parameters of controllers, guidance and relay, as each node describes them; changed while it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOISE = ("use_sim_time", "start_type_description_service", "qos_overrides")
 
 
 class TuningPanel(QtWidgets.QWidget):
-    """A value is sent when it is typed; the node has the last word, and its refusal is shown."""
+    """A value is sent when it is entered; the node decides, and its refusal is shown."""
 
     def __init__(self, model: FleetModel, link: Link) -> None:
         super().__init__()
@@ -100,9 +100,9 @@ class TuningPanel(QtWidgets.QWidget):
         super().showEvent(event)
 
     def read(self) -> None:
-        """Ask for everything the node may tell."""
+        """Ask for all of the node's parameters."""
         if self.nodes:
-            self._say("reading …")
+            self._show_note("reading …")
             self._link.describe(self.nodes[0], self.show_parameters)
 
     # -- the tree -----------------------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ class TuningPanel(QtWidgets.QWidget):
     def show_parameters(self, description: Description) -> None:
         """Grouped by what stands before the first dot."""
         if description.problem:
-            self._say(description.problem, bad=True)
+            self._show_note(description.problem, bad=True)
             return
-        self._say("")
+        self._show_note("")
         self._known = {p.name: p for p in description.parameters if not p.name.startswith(NOISE)}
         self._filling = True
         self.tree.clear()
@@ -177,10 +177,10 @@ class TuningPanel(QtWidgets.QWidget):
         known = self._known[name]
         self._known[name] = ParameterInfo(known.name, value, known.description, known.low, known.high, known.read_only)
         self._mark(name, self._theme.good)
-        self._say(f"{node}: {name} = {_text(value)}")
+        self._show_note(f"{node}: {name} = {_text(value)}")
 
     def _restore(self, name: str, why: str) -> None:
-        self._say(why, bad=True)
+        self._show_note(why, bad=True)
         if (item := self.item(name)) is not None:
             self._filling = True
             item.setText(VALUE, _text(self._known[name].value))
@@ -213,11 +213,11 @@ class TuningPanel(QtWidgets.QWidget):
         text = yaml.safe_dump({node: {"ros__parameters": values}}, sort_keys=False, allow_unicode=True)
         try:
             path.write_text(text, encoding="utf-8")
-            self._say(f"saved as {path.name}")
+            self._show_note(f"saved as {path.name}")
         except OSError as error:
-            self._say(f"{path}: {error.strerror}; expected a place to write to", bad=True)
+            self._show_note(f"{path}: {error.strerror}; expected a place to write to", bad=True)
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         self.note.setObjectName("bad" if bad else "quiet")
         restyle(self.note)
