@@ -20,7 +20,7 @@ REPLY_TIMEOUT_S = 8.0  # of wall time; a node that has just been started needs a
 UNBOUNDED = 1e17  # ranges beyond it are open ends
 
 
-@dataclass
+@dataclass(eq=False)
 class _Pending:
     kind: Any
     name: str
@@ -40,8 +40,8 @@ class ServiceCalls:
 
     def call(self, kind: Any, name: str, request: Any, answered: Callable[[Any], None]) -> None:
         """`answered` gets the response, or None after a while."""
+        # Sent by the next `poll`: `answered` may call again, and `poll` must not run inside itself.
         self._pending.append(_Pending(kind, name, request, answered, time.monotonic() + REPLY_TIMEOUT_S))
-        self.poll()
 
     def poll(self) -> None:
         """Send what can be sent, hand out what has come, give up what is overdue."""

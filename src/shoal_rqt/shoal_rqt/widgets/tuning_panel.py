@@ -28,7 +28,7 @@ class TuningPanel(QtWidgets.QWidget):
         super().__init__()
         self._model, self._link, self._theme = model, link, LIGHT
         self._known: dict[str, ParameterInfo] = {}
-        self._filling = False
+        self._filling = self._reading = False
         self._chosen = False  # whether the operator has picked a node
         self.target = Choice()
         self.target.setAccessibleName("node to tune")
@@ -87,8 +87,8 @@ class TuningPanel(QtWidgets.QWidget):
             self.target.blockSignals(False)
             if self.target.currentText() != before:
                 self._known = {}
-                if self.isVisible():
-                    self.read()
+        if self.isVisible() and not self._known and not self._reading:
+            self.read()  # a node that was just restarted may have missed the first request
 
     def _choose(self) -> None:
         self._chosen = True
@@ -102,6 +102,7 @@ class TuningPanel(QtWidgets.QWidget):
     def read(self) -> None:
         """Ask for all of the node's parameters."""
         if self.nodes:
+            self._reading = True
             self._show_note("reading …")
             self._link.describe(self.nodes[0], self.show_parameters)
 
@@ -109,6 +110,9 @@ class TuningPanel(QtWidgets.QWidget):
 
     def show_parameters(self, description: Description) -> None:
         """Grouped by what stands before the first dot."""
+        self._reading = False
+        if description.node not in self.nodes:  # another one was chosen meanwhile
+            return
         if description.problem:
             self._show_note(description.problem, bad=True)
             return
