@@ -18,3 +18,4 @@ def _profile(chosen: qos.Qos) -> QoSProfile:
 
 PROFILES: dict[str, QoSProfile] = {name: _profile(chosen) for name, chosen in qos.PROFILES.items()}
 DISPLAY = PROFILES["display"]
+LATCHED_BY_MANY = PROFILES["latched_by_many"]

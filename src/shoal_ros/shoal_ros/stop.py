@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -109,4 +111,6 @@ class StopEndpoints:
         self._changed(state)
 
     def _publish(self) -> None:
-        self._state.publish(String(data=self.latch.state.to_json()))
+        """With our name: whoever watches the fleet wants to know who is still stopped."""
+        text = json.dumps({**asdict(self.latch.state), "holder": self._node.get_fully_qualified_name()})
+        self._state.publish(String(data=text))

@@ -13,7 +13,7 @@ def register(parent: typer.Typer) -> None:
 
 
 def gui(
-    fleet: str = typer.Option("", help="Fleet name or file; else what the nodes say."),
+    fleet: str = typer.Option("", help="Fleet name or file; else the running nodes' own."),
     domain: int | None = typer.Option(
         None, min=0, max=232, help="ROS domain; else $ROS_DOMAIN_ID, else a running fleet's."
     ),

@@ -1,11 +1,11 @@
-"""Everything the station has heard, and how old it is. No Qt, no ROS: tests and pictures fill it as they like."""
+"""Everything the station has received, and how old it is. No Qt, no ROS: tests and pictures fill it as they like."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
+from shoal.fleet.stop import StopState
+from shoal.messages.geometry import sight_angle_deg
+from shoal.messages.limits import Limits
 from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
-from shoal.recordings.recording import Limits
 from shoal_rqt import updates as n
-from shoal_rqt.judge import TestJudge, Verdict
-from shoal_rqt.sight import Sight, angle_and_distance, judge
+from shoal_rqt.fleet_stop import FleetStop
+from shoal_rqt.neighbour_view import NeighbourView
 from shoal_rqt.vehicle_state import Status, VehicleState
+from shoal_rqt.verdict import TestMonitor, TestVerdict
 
 Array = NDArray[np.float64]
-REPORT_S = 1.0  # of wall time that a controller's own word on a neighbour counts
-CLOCK_S = 2.0  # of wall time, then the clock is said to stand
-MOST_EVENTS = 200
-LIMITS = {  # a controller's parameter → ours
-    "limits.sight_hard_deg": "fov_hard_deg", "limits.sight_soft_deg": "fov_soft_deg",
-    "limits.distance_hard_m": "distance_hard_m", "limits.distance_soft_m": "distance_soft_m",
-}  # fmt: skip
+REPORT_S = 1.0  # of wall time for which a controller's own report on a neighbour is used
+CLOCK_S = 2.0  # of wall time without a tick, then the clock has stopped
+MAX_EVENTS = 200
+LIMIT_PARAMETERS = tuple(f"limits.{name}" for name in Limits.model_fields)  # of a controller
 
 
 @dataclass(frozen=True)
@@ -41,43 +41,43 @@ class Event:
 
 
 class FleetModel:
-    """`take` update, then read. Nothing here grows without bound."""
+    """`apply` updates, then read. Nothing here grows without bound."""
 
     def __init__(self, fleet: Fleet | None = None) -> None:
         self.vehicles: dict[str, VehicleState] = {}
         self.limits = Limits()
         self.fleet: Fleet | None = None
         self.t_s: float | None = None
-        self.clock_heard_s: float | None = None
+        self.clock_received_s: float | None = None
         self.mode = ""
         self.test: Mapping[str, Any] = {}
-        self.verdicts: deque[Verdict] = deque(maxlen=50)
+        self.verdicts: deque[TestVerdict] = deque(maxlen=50)
         self.preview: Preview | None = None
-        self.reference_heard_s: float | None = None
-        self.slots: Placement | None = None
+        self.reference_received_s: float | None = None
+        self.placement: Placement | None = None
         self.sight_pairs: tuple[tuple[str, str], ...] = ()
         self.queue_m: Array = np.zeros((0, 3))
         self.current_mps: Array | None = None
-        self.stopped = False
+        self.stop = FleetStop()
         self.nodes: frozenset[str] = frozenset()
         self.stick = False
         self.statuses: dict[str, Status] = {}
-        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._lost: set[str] = set()
-        self._judge = TestJudge()
+        self._test_monitor = TestMonitor()
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             n.ClockUpdate: self._clock, n.OdometryUpdate: self._odometry, n.PlanUpdate: self._plan,
             n.ThrustUpdate: self._thrust, n.SightUpdate: self._sight, n.DiagnosticUpdate: self._diagnostic,
             n.ReferenceUpdate: self._reference, n.FormationUpdate: self._formation, n.ModeUpdate: self._mode,
             n.TestUpdate: self._test, n.QueueUpdate: self._queue, n.CurrentUpdate: self._current,
-            n.StopUpdate: self._stop,
-            n.GraphUpdate: self._graph, n.FactsUpdate: self._facts, n.EventUpdate: self._event,
+            n.StopUpdate: self._stop, n.StopRequestUpdate: self._stop_requested,
+            n.GraphUpdate: self._graph, n.ParametersUpdate: self._parameters, n.EventUpdate: self._event,
         }  # fmt: skip
         if fleet is not None:
             self.set_fleet(fleet)
 
-    def take(self, update: n.Update, wall_s: float) -> None:
-        """Something was heard."""
+    def apply(self, update: n.Update, wall_s: float) -> None:
+        """Something was received."""
         self._handlers[type(update)](update, wall_s)
 
     def vehicle(self, name: str) -> VehicleState:
@@ -92,73 +92,82 @@ class FleetModel:
     def set_fleet(self, fleet: Fleet) -> None:
         """Limits, thrusters and who there should be."""
         self.fleet = fleet
-        self.limits = Limits(fleet.sight.hard_deg, fleet.distance.hard_m, fleet.sight.soft_deg, fleet.distance.soft_m)
+        self.limits = fleet.limits
         for member in fleet.vehicles:
-            self.vehicle(member.name).limit_N = float(np.max(member.vehicle().thrust_max_N))
+            vehicle, state = member.vehicle(), self.vehicle(member.name)
+            state.thrust_limits_N = vehicle.thrust_min_N, vehicle.thrust_max_N
+            if not len(state.thrust_N):
+                state.thrust_N = np.full(len(vehicle.thrusters), np.nan)
 
-    # -- what follows from it -----------------------------------------------------------------------------------
+    # -- derived -----------------------------------------------------------------------------------
 
-    def must_see(self, seer: str, seen: str) -> bool:
+    def must_see(self, seer: str, other: str) -> bool:
         """By the formation."""
-        return (seer, seen) in self.sight_pairs
+        return (seer, other) in self.sight_pairs
 
-    def sight(self, seer: str, seen: str, wall_s: float) -> Sight:
-        """The vehicle's own word while it is fresh, else from both odometries; unknown when one is lost."""
-        own, other = self.vehicles[seer], self.vehicles[seen]
+    @property
+    def stopped(self) -> bool:
+        """Whether the fleet is, by its own account."""
+        return self.stop.stopped
+
+    def neighbour(self, seer: str, other: str, wall_s: float) -> NeighbourView:
+        """By the vehicle's own report while that is fresh, else from both odometries; unknown when one is lost."""
+        own, theirs = self.vehicles[seer], self.vehicles[other]
         angle: float | None = None
         distance: float | None = None
-        if not own.lost(wall_s) and not other.lost(wall_s):
-            told = own.reported.get(seen)
-            if told is not None and wall_s - told[2] < REPORT_S:
-                angle, distance = told[0], told[1]
-            if (angle is None or distance is None) and own.odometry is not None and other.odometry is not None:
-                computed = angle_and_distance(own.odometry, other.odometry)
-                angle = computed[0] if angle is None else angle
-                distance = computed[1] if distance is None else distance
-        return judge(seen, self.must_see(seer, seen), angle, distance, self.limits)
+        if not own.is_lost(wall_s) and not theirs.is_lost(wall_s):
+            report = own.reported.get(other)
+            if report is not None and wall_s - report[2] < REPORT_S:
+                angle, distance = report[0], report[1]
+            if own.odometry is not None and theirs.position_m is not None:
+                if angle is None:
+                    angle = sight_angle_deg(own.odometry.state, theirs.position_m)
+                if distance is None:
+                    distance = float(np.linalg.norm(theirs.position_m - own.odometry.position_m))
+        return NeighbourView(other, self.must_see(seer, other), angle, distance, self.limits)
 
-    def neighbours(self, seer: str, wall_s: float) -> list[Sight]:
+    def neighbours(self, seer: str, wall_s: float) -> list[NeighbourView]:
         """Those it must see, and those that are too close."""
-        found = [self.sight(seer, other, wall_s) for other in self.vehicles if other != seer]
-        return [s for s in found if s.must_see or s.distance_keeping or len(self.vehicles) <= 3]
+        found = [self.neighbour(seer, other, wall_s) for other in self.vehicles if other != seer]
+        return [view for view in found if view.must_see or view.distance_severity or len(self.vehicles) <= 3]
 
-    def clock_stands(self, wall_s: float) -> bool:
-        """Was heard, and is not any more. Real vehicles have no such clock."""
-        return self.clock_heard_s is not None and wall_s - self.clock_heard_s > CLOCK_S
+    def clock_has_stopped(self, wall_s: float) -> bool:
+        """It ticked, and does no longer. Real vehicles have no such clock."""
+        return self.clock_received_s is not None and wall_s - self.clock_received_s > CLOCK_S
 
     def plan_age_s(self, name: str, wall_s: float) -> float | None:
-        """Of the plan that was heard last; in wall time when the clock is not simulated or stands."""
+        """Of the newest plan; in wall time when the clock is not simulated or has stopped."""
         vehicle = self.vehicles[name]
-        if vehicle.plan is None or vehicle.plan_heard_s is None:
+        if vehicle.plan is None or vehicle.plan_received_s is None:
             return None
-        if self.t_s is None or self.clock_stands(wall_s) or self.clock_heard_s is None:
-            return wall_s - vehicle.plan_heard_s
+        if self.t_s is None or self.clock_has_stopped(wall_s) or self.clock_received_s is None:
+            return wall_s - vehicle.plan_received_s
         return max(0.0, self.t_s - vehicle.plan.stamp_s)
 
-    # -- what was heard -----------------------------------------------------------------------------------------
+    # -- updates -----------------------------------------------------------------------------------------
 
     def _clock(self, update: n.ClockUpdate, wall_s: float) -> None:
         if self.t_s is not None and update.t_s < self.t_s - 1.0:
-            self._say(0, "the clock went back: a new run")
+            self._add_event(0, "the clock went back: a new run")
             for vehicle in self.vehicles.values():
                 vehicle.trail.clear()
-        self.t_s, self.clock_heard_s = update.t_s, wall_s
+        self.t_s, self.clock_received_s = update.t_s, wall_s
 
     def _odometry(self, update: n.OdometryUpdate, wall_s: float) -> None:
         vehicle = self.vehicle(update.vehicle)
-        if not np.isfinite(update.odometry.state).all():
+        if not update.odometry.is_finite:
             return  # as good as silence
         if vehicle.name in self._lost:
             self._lost.discard(vehicle.name)
-            self._say(0, f"{vehicle.name} is heard again")
-        vehicle.odometry, vehicle.heard_s = update.odometry, wall_s
+            self._add_event(0, f"{vehicle.name} is back")
+        vehicle.odometry, vehicle.received_s = update.odometry, wall_s
         vehicle.trail.add(update.odometry.position_m)
-        if self.clock_heard_s is None:
+        if self.clock_received_s is None:
             self.t_s = update.odometry.stamp_s
 
     def _plan(self, update: n.PlanUpdate, wall_s: float) -> None:
         vehicle = self.vehicle(update.vehicle)
-        vehicle.plan, vehicle.plan_heard_s = update.plan, wall_s
+        vehicle.plan, vehicle.plan_received_s = update.plan, wall_s
 
     def _thrust(self, update: n.ThrustUpdate, _: float) -> None:
         self.vehicle(update.vehicle).thrust_N = update.thrust_N
@@ -174,32 +183,32 @@ class FleetModel:
             self.vehicle(update.hardware_id).status = status
         if update.level > (before.level if before else 0) or (before and before.level > update.level):
             who = update.hardware_id if update.name.endswith("controller") else update.name.removeprefix("shoal: ")
-            self._say(update.level, f"{who}: {update.message}")
+            self._add_event(update.level, f"{who}: {update.message}")
 
     def _reference(self, update: n.ReferenceUpdate, wall_s: float) -> None:
-        self.preview, self.reference_heard_s = update.preview, wall_s
+        self.preview, self.reference_received_s = update.preview, wall_s
 
     def _formation(self, update: n.FormationUpdate, _: float) -> None:
-        self.slots, self.sight_pairs = update.slots, update.sight
+        self.placement, self.sight_pairs = update.placement, update.placement.sight
 
     def _mode(self, update: n.ModeUpdate, _: float) -> None:
         if update.mode != self.mode:
-            self._say(0, f"mode: {update.mode}")
+            self._add_event(0, f"mode: {update.mode}")
         self.mode = update.mode
 
     def _test(self, update: n.TestUpdate, _: float) -> None:
         self.test = update.status
 
-    def settle(self, wall_s: float) -> None:
-        """After a batch of update: who is missing, and how a running test goes."""
+    def check(self, wall_s: float) -> None:
+        """After a batch of updates: who is missing, and how a running test goes."""
         for vehicle in self.vehicles.values():
-            if vehicle.lost(wall_s) and vehicle.name not in self._lost:
+            if vehicle.is_lost(wall_s) and vehicle.name not in self._lost:
                 self._lost.add(vehicle.name)
-                self._say(2, f"{vehicle.name} is lost: no odometry")
-        verdict = self._judge.look(self, wall_s)
+                self._add_event(2, f"{vehicle.name} is lost: no odometry")
+        verdict = self._test_monitor.update(self, wall_s)
         if verdict is not None:
             self.verdicts.append(verdict)
-            self._say(0 if verdict.passed else 2, verdict.sentence())
+            self._add_event(0 if verdict.passed else 2, verdict.sentence())
 
     def _queue(self, update: n.QueueUpdate, _: float) -> None:
         self.queue_m = update.positions_m
@@ -208,32 +217,44 @@ class FleetModel:
         self.current_mps = update.velocity_mps
 
     def _stop(self, update: n.StopUpdate, _: float) -> None:
-        if update.stopped != self.stopped:
-            self._say(
-                2 if update.stopped else 0,
-                "STOP: zero thrust on every vehicle" if update.stopped else "stop released",
-            )
-        self.stopped = update.stopped
+        before = self.stop.state
+        self.stop.report(update.holder, update.state)
+        self._log_stop(before)
+
+    def _stop_requested(self, update: n.StopRequestUpdate, _: float) -> None:
+        self.stop.requested = update.requested
+
+    def _log_stop(self, before: StopState) -> None:
+        now = self.stop.state
+        if now.stopped and not before.stopped:
+            self._add_event(2, f"STOP {now.counter} by {now.owner}: zero thrust on every vehicle")
+        elif before.stopped and not now.stopped:
+            self._add_event(0, f"STOP released by {now.owner}" if now.owner else "no STOP")
 
     def _graph(self, update: n.GraphUpdate, _: float) -> None:
         for name in update.vehicles:
             self.vehicle(name)
-        for gone in sorted(self.nodes - update.nodes):
-            self._say(1, f"{gone} is gone")
-        for new in sorted(update.nodes - self.nodes) if self.nodes else ():
-            self._say(0, f"{new} is there")
+        gone, before = self.nodes - update.nodes, self.stop.state
+        for name in sorted(gone):
+            self._add_event(1, f"{name} is gone")
+        for name in sorted(update.nodes - self.nodes) if self.nodes else ():
+            self._add_event(0, f"{name} is up")
+        self.stop.forget(gone)
+        self._log_stop(before)
         self.nodes, self.stick = update.nodes, update.stick
 
-    def _facts(self, update: n.FactsUpdate, _: float) -> None:
+    def _parameters(self, update: n.ParametersUpdate, _: float) -> None:
         name = update.values.get("fleet")
         if isinstance(name, str) and name and self.fleet is None:
             with contextlib.suppress(ShoalError):  # a file on another computer: the defaults will do
                 self.set_fleet(load_fleet(name))
-        known = {ours: float(update.values[theirs]) for theirs, ours in LIMITS.items() if theirs in update.values}
-        self.limits = replace(self.limits, **known)
+        known = {p.removeprefix("limits."): update.values[p] for p in LIMIT_PARAMETERS if p in update.values}
+        if known:
+            with contextlib.suppress(ValueError):  # of a controller that was tuned in between: the next ones fit
+                self.limits = Limits.model_validate(self.limits.model_dump() | known)
 
     def _event(self, update: n.EventUpdate, _: float) -> None:
-        self._say(update.level, update.text)
+        self._add_event(update.level, update.text)
 
-    def _say(self, level: int, text: str) -> None:
+    def _add_event(self, level: int, text: str) -> None:
         self.events.append(Event(self.t_s, level, text))

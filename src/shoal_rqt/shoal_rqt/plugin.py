@@ -34,4 +34,4 @@ class StationPlugin(Plugin):
         """From the perspective."""
         theme = THEMES.get(str(instance_settings.value("theme")))
         if theme is not None:
-            self.station.dress(theme)
+            self.station.apply_theme(theme)

@@ -1,4 +1,4 @@
-"""What the window may ask of the fleet. Widgets know this protocol only; ROS is behind it. Nothing here waits."""
+"""Requests of the window to the fleet. Widgets know this protocol only; ROS is behind it. Nothing here waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoal_rqt.waypoint_list import Mark
 
 @dataclass(frozen=True)
 class Reply:
-    """How a request went, in words that the node chose."""
+    """How a request went, in the node's own sentence."""
 
     ok: bool
     text: str
@@ -66,10 +66,18 @@ class Description:
 
 
 class Link(Protocol):
-    """`done` is called later, in the window's thread, in any case: with an answer, a refusal, or that none came."""
+    """`done` is always called later, in the window's thread: with a reply, a refusal, or that no reply came."""
 
-    def stop(self, stopped: bool) -> None:
-        """Zero thrust on every vehicle, now and until released."""
+    def stop(self) -> None:
+        """Zero thrust on every vehicle, until released."""
+        ...
+
+    def release(self, counter: int) -> None:
+        """End the STOP of that counter, and no other."""
+        ...
+
+    def withdraw_stop(self) -> None:
+        """Do not repeat a STOP that nobody has confirmed."""
         ...
 
     def set_mode(self, mode: str) -> None:
@@ -77,7 +85,7 @@ class Link(Protocol):
         ...
 
     def send_waypoints(self, marks: Sequence[Mark], start_m: Sequence[float] | None) -> None:
-        """Go there instead of where it was to go. `start_m`: where the setpoint is now, for the first leg's speed."""
+        """Replace the fleet's waypoints. `start_m`: where the setpoint is now, for the first leg's speed."""
         ...
 
     def set_water(self, water: Water) -> None:
@@ -97,36 +105,42 @@ class Link(Protocol):
         ...
 
     def close(self) -> None:
-        """Say nothing more."""
+        """Leave."""
         ...
 
 
 class NoLink:
-    """Nobody there: for pictures. Remembers what it was asked."""
+    """No fleet: for pictures and tests. Remembers the requests."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Any]] = []
+        self.requests: list[tuple[str, Any]] = []
 
-    def stop(self, stopped: bool) -> None:
-        self.asked.append(("stop", stopped))
+    def stop(self) -> None:
+        self.requests.append(("stop", None))
+
+    def release(self, counter: int) -> None:
+        self.requests.append(("release", counter))
+
+    def withdraw_stop(self) -> None:
+        self.requests.append(("withdraw_stop", None))
 
     def set_mode(self, mode: str) -> None:
-        self.asked.append(("mode", mode))
+        self.requests.append(("mode", mode))
 
     def send_waypoints(self, marks: Sequence[Mark], start_m: Sequence[float] | None) -> None:
-        self.asked.append(("waypoints", tuple(marks)))
+        self.requests.append(("waypoints", tuple(marks)))
 
     def set_water(self, water: Water) -> None:
-        self.asked.append(("water", water))
+        self.requests.append(("water", water))
 
     def call(self, service: str, done: Done) -> None:
-        self.asked.append(("call", service))
+        self.requests.append(("call", service))
 
     def set_parameters(self, node: str, values: Mapping[str, Any], done: Done) -> None:
-        self.asked.append(("set_parameters", (node, dict(values))))
+        self.requests.append(("set_parameters", (node, dict(values))))
 
     def describe(self, node: str, done: Callable[[Description], None]) -> None:
-        self.asked.append(("describe", node))
+        self.requests.append(("describe", node))
 
     def close(self) -> None:
-        self.asked.append(("close", None))
+        self.requests.append(("close", None))

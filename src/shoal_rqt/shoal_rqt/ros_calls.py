@@ -1,4 +1,4 @@
-"""Services and parameters without waiting: each request gets exactly one answer, if only that none came."""
+"""Services and parameters without waiting: each request gets exactly one reply, if only that none came."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from std_srvs.srv import Trigger
 
 from shoal_rqt.requests import Description, ParameterInfo, Reply
 
-PATIENCE_S = 8.0  # of wall time; a node that has just been started needs a few seconds to be found
-ENDLESS = 1e17  # ranges beyond it are open ends
+REPLY_TIMEOUT_S = 8.0  # of wall time; a node that has just been started needs a few seconds to be found
+UNBOUNDED = 1e17  # ranges beyond it are open ends
 
 
-@dataclass
+@dataclass(eq=False)
 class _Pending:
     kind: Any
     name: str
@@ -30,20 +30,20 @@ class _Pending:
     future: Any = None
 
 
-class Calls:
-    """In the ROS thread only: `beat` moves everything on."""
+class ServiceCalls:
+    """In the ROS thread only; `poll` moves everything on."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._clients: dict[str, Any] = {}
         self._pending: list[_Pending] = []
 
-    def ask(self, kind: Any, name: str, request: Any, answered: Callable[[Any], None]) -> None:
+    def call(self, kind: Any, name: str, request: Any, answered: Callable[[Any], None]) -> None:
         """`answered` gets the response, or None after a while."""
-        self._pending.append(_Pending(kind, name, request, answered, time.monotonic() + PATIENCE_S))
-        self.beat()
+        # Sent by the next `poll`: `answered` may call again, and `poll` must not run inside itself.
+        self._pending.append(_Pending(kind, name, request, answered, time.monotonic() + REPLY_TIMEOUT_S))
 
-    def beat(self) -> None:
+    def poll(self) -> None:
         """Send what can be sent, hand out what has come, give up what is overdue."""
         for one in list(self._pending):
             if one.future is None:
@@ -61,15 +61,15 @@ class Calls:
                     self._clients[one.name].remove_pending_request(one.future)
                 one.answered(None)
 
-    # -- what the station asks ----------------------------------------------------------------------------------
+    # -- requests of the station ----------------------------------------------------------------------------------
 
     def trigger(self, service: str, done: Callable[[Reply], None]) -> None:
         """std_srvs/Trigger."""
 
         def answered(response: Any) -> None:
-            done(_silence(service) if response is None else Reply(bool(response.success), str(response.message)))
+            done(_no_reply(service) if response is None else Reply(bool(response.success), str(response.message)))
 
-        self.ask(Trigger, service, Trigger.Request(), answered)
+        self.call(Trigger, service, Trigger.Request(), answered)
 
     def set_parameters(self, node: str, values: Mapping[str, Any], done: Callable[[Reply], None]) -> None:
         """All or none."""
@@ -77,15 +77,15 @@ class Calls:
 
         def answered(response: Any) -> None:
             if response is None:
-                done(_silence(node))
+                done(_no_reply(node))
             else:
                 done(Reply(bool(response.result.successful), str(response.result.reason)))
 
         request = SetParametersAtomically.Request(parameters=given)
-        self.ask(SetParametersAtomically, f"{node}/set_parameters_atomically", request, answered)
+        self.call(SetParametersAtomically, f"{node}/set_parameters_atomically", request, answered)
 
     def get_parameters(self, node: str, names: list[str], done: Callable[[dict[str, Any]], None]) -> None:
-        """Those that the node has; none at all when it does not answer."""
+        """Those that the node has; none at all when it does not reply."""
 
         def answered(response: Any) -> None:
             if response is not None and not response.values and len(names) > 1:
@@ -94,10 +94,10 @@ class Calls:
             values = [] if response is None else [parameter_value_to_python(v) for v in response.values]
             done({n: v for n, v in zip(names, values, strict=False) if v is not None})
 
-        self.ask(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), answered)
+        self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), answered)
 
     def _get_each(self, node: str, names: list[str], done: Callable[[dict[str, Any]], None]) -> None:
-        """rclpy answers nothing at all when one of them has no value: ask for one after the other."""
+        """rclpy returns nothing at all when one of them has no value: ask for one after the other."""
         found: dict[str, Any] = {}
         left = set(names)
 
@@ -111,8 +111,8 @@ class Calls:
             self.get_parameters(node, [name], partial(one, name))
 
     def describe(self, node: str, done: Callable[[Description], None]) -> None:
-        """List, describe, read: three questions, one answer."""
-        nothing = Description(node, (), _silence(node).text)
+        """List, describe, read: three calls, one reply."""
+        nothing = Description(node, (), _no_reply(node).text)
 
         def listed(response: Any) -> None:
             if response is None:
@@ -120,7 +120,7 @@ class Calls:
                 return
             names = sorted(response.result.names)
             request = DescribeParameters.Request(names=names)
-            self.ask(DescribeParameters, f"{node}/describe_parameters", request, lambda r: described(names, r))
+            self.call(DescribeParameters, f"{node}/describe_parameters", request, lambda r: described(names, r))
 
         def described(names: list[str], response: Any) -> None:
             if response is None:
@@ -133,11 +133,11 @@ class Calls:
 
             self.get_parameters(node, names, read)
 
-        self.ask(ListParameters, f"{node}/list_parameters", ListParameters.Request(), listed)
+        self.call(ListParameters, f"{node}/list_parameters", ListParameters.Request(), listed)
 
 
-def _silence(who: str) -> Reply:
-    return Reply(False, f"{who} did not answer in {PATIENCE_S:g} s: does it run?")
+def _no_reply(who: str) -> Reply:
+    return Reply(False, f"{who} did not reply in {REPLY_TIMEOUT_S:g} s: is it running?")
 
 
 def _info(descriptor: ParameterDescriptor, value: Any) -> ParameterInfo:
@@ -145,7 +145,7 @@ def _info(descriptor: ParameterDescriptor, value: Any) -> ParameterInfo:
     low = high = None
     if ranges:
         low, high = float(ranges[0].from_value), float(ranges[0].to_value)
-        low, high = (low if abs(low) < ENDLESS else None), (high if abs(high) < ENDLESS else None)
+        low, high = (low if abs(low) < UNBOUNDED else None), (high if abs(high) < UNBOUNDED else None)
     if hasattr(value, "tolist"):
         value = value.tolist()
     return ParameterInfo(descriptor.name, value, descriptor.description, low, high, bool(descriptor.read_only))

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.control.settings import ControllerSettings
+from shoal.control.settings import NmpcSettings
 from shoal.fleet.file import Fleet, load_fleet
+from shoal.fleet.stop import StopState
+from shoal.frames import multiply
 from shoal.messages.odometry import Odometry
-from shoal.recordings.recording import RunRecord
-from shoal.simulation.simulator import RunSpec, simulate
+from shoal.recordings.recording import Recording
+from shoal.tasks.run import RunSpec, simulate
 from shoal_rqt import updates
-from shoal_rqt.judge import Verdict
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo
@@ -22,36 +23,38 @@ from shoal_rqt.scene import model_at
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK, LIGHT, Theme
 from shoal_rqt.update_queue import UpdateQueue
+from shoal_rqt.verdict import TestVerdict
 
 SIZE = (1440, 900)
 Stage = Callable[[Station], None]
 
 
-def take_all(folder: Path, say: Callable[[str], None] = print) -> list[Path]:
+def take_all(folder: Path, report: Callable[[str], None] = print) -> list[Path]:
     """All of them; the files."""
     folder.mkdir(parents=True, exist_ok=True)
     application().setStyle("Fusion")
     made = []
-    for name, station in _stations(say):
+    for name, station in _stations(report):
         _settle(station)
         target = folder / f"gui_{name}.png"
         station.grab().save(str(target))
         station.close()
-        say(str(target))
+        report(str(target))
         made.append(target)
     return made
 
 
-def _stations(say: Callable[[str], None]) -> Iterator[tuple[str, Station]]:
+def _stations(report: Callable[[str], None]) -> Iterator[tuple[str, Station]]:
     two, five = load_fleet("two"), load_fleet("ring5")
-    say("simulating two vehicles on the circle")
+    report("simulating two vehicles on the circle")
     circle = simulate(RunSpec(path="circle", fleet="two", condition="default", seed=1, duration_s=40.0))
     yield "two_light", _station(circle, two, 32.0, LIGHT, _test_running, "Vehicles")
     yield "waypoints_dark", _station(circle, two, 26.0, DARK, _waypoints, "Waypoints")
     yield "tests_light", _station(circle, two, 1.0, LIGHT, _test_waiting, "Tests")
     yield "tuning_light", _station(circle, two, 20.0, LIGHT, _tuning, "Tune", size=(1024, 640))
     yield "broken_light", _station(circle, two, 30.0, LIGHT, _broken, "Vehicles")
-    say("simulating five vehicles on a ring")
+    yield "stopped_light", _station(circle, two, 30.0, LIGHT, _stopped, "Vehicles")
+    report("simulating five vehicles on a ring")
     ring = simulate(RunSpec(path="spiral", fleet="ring5", condition="current_03_plus_x", seed=1, duration_s=30.0))
     yield "five_light", _station(ring, five, 26.0, LIGHT, _test_running, "Vehicles")
     yield "five_dark", _station(ring, five, 26.0, DARK, _test_running, "Vehicles", size=(1920, 1080))
@@ -59,18 +62,18 @@ def _stations(say: Callable[[str], None]) -> Iterator[tuple[str, Station]]:
 
 
 def _station(
-    record: RunRecord, fleet: Fleet, t_s: float, theme: Theme, stage: Stage, tab: str, size: tuple[int, int] = SIZE
+    run: Recording, fleet: Fleet, t_s: float, theme: Theme, stage: Stage, tab: str, size: tuple[int, int] = SIZE
 ) -> Station:
-    model = model_at(record, fleet, t_s, time.monotonic())
+    model = model_at(run, fleet, t_s, time.monotonic())
     station = Station(model, UpdateQueue(), NoLink())
-    station.dress(theme)
+    station.apply_theme(theme)
     station.resize(*size)
     for index in range(station.tabs.count()):
         if station.tabs.tabText(index) == tab:
             station.tabs.setCurrentIndex(index)
     station.show()
     station.view.above.setFocus()
-    _tell(model, updates.ModeUpdate("hold"))
+    _apply(model, updates.ModeUpdate("hold"))
     stage(station)
     return station
 
@@ -78,16 +81,16 @@ def _station(
 def _settle(station: Station) -> None:
     """Layouts and ranges need a few turns of the event loop."""
     for _ in range(4):
-        station.beat()
+        station.process_updates()
         station.view.fit()
         station.draw(time.monotonic())
         station.show_numbers(time.monotonic())
         QtWidgets.QApplication.processEvents()
 
 
-def _tell(model: FleetModel, *items: updates.Update) -> None:
+def _apply(model: FleetModel, *items: updates.Update) -> None:
     for item in items:
-        model.take(item, time.monotonic())
+        model.apply(item, time.monotonic())
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------
@@ -103,19 +106,19 @@ def _status(state: str, **more: object) -> updates.TestUpdate:
 
 def _test_running(station: Station) -> None:
     model = station.model
-    _tell(model, updates.ModeUpdate("test"), _status("running", t_s=model.t_s, sequence=["circle"], rounds=1, index=0))
+    _apply(model, updates.ModeUpdate("test"), _status("running", t_s=model.t_s, sequence=["circle"], rounds=1, index=0))
     values = {"folder": "recordings/circle", "messages": "21877"}
     current = (
         updates.CurrentUpdate(np.array([0.3, 0.0, 0.0])) if len(model.vehicles) > 2 else updates.ModeUpdate("test")
     )
-    _tell(model, current, updates.DiagnosticUpdate("shoal: recorder", "recorder", 0, "recording", values))
+    _apply(model, current, updates.DiagnosticUpdate("shoal: recorder", "recorder", 0, "recording", values))
 
 
 def _test_waiting(station: Station) -> None:
-    _tell(station.model, updates.ModeUpdate("test"), _status("waiting", countdown_s=3.2))
+    _apply(station.model, updates.ModeUpdate("test"), _status("waiting", countdown_s=3.2))
     limits = station.model.limits
     pair = ("bluerov2", "bluerov3")
-    station.model.verdicts.append(Verdict("line", True, 6.2, 2.08, pair, pair, frozenset(), limits))
+    station.model.verdicts.append(TestVerdict("line", True, 6.2, 2.08, pair, pair, frozenset(), limits))
     for row in range(4):
         item = station.test_panel.tests.item(row)
         item.setCheckState(type(item.checkState()).Checked)
@@ -128,7 +131,7 @@ def _waypoints(station: Station) -> None:
     station.waypoints.mark_sent()
     station.waypoints.move(2, (3.2, 4.4, 8.0))
     station.view.adding.setChecked(True)
-    _tell(
+    _apply(
         station.model,
         updates.ModeUpdate("waypoints"),
         updates.QueueUpdate(np.array([[5.0, 0.5, 6.5], [2.5, 4.0, 8.0], [-3.4, 0.4, 5.0]])),
@@ -136,8 +139,8 @@ def _waypoints(station: Station) -> None:
 
 
 def _tuning(station: Station) -> None:
-    parameters = list(_parameters(ControllerSettings(), ""))
-    station.model.take(updates.GraphUpdate((), station.model.nodes, True), time.monotonic())
+    parameters = list(_parameters(NmpcSettings(), ""))
+    station.model.apply(updates.GraphUpdate((), station.model.nodes, True), time.monotonic())
     station.tuning_panel.refresh(station.theme)
     station.tuning_panel.show_parameters(Description("/bluerov2/mpc", tuple(parameters)))
     reason = "limits: distance_soft_m = 0.5 < distance_hard_m = 0.75, expected ≥"
@@ -145,7 +148,7 @@ def _tuning(station: Station) -> None:
 
 
 def _parameters(model: object, prefix: str) -> Iterator[ParameterInfo]:
-    """As the controller would describe itself."""
+    """As the controller node would describe them."""
     from pydantic import BaseModel
 
     assert isinstance(model, BaseModel)
@@ -170,35 +173,41 @@ def _broken(station: Station) -> None:
         a.odometry.position_m - b.odometry.position_m
     )
     nearer = a.odometry.position_m - 0.68 * away
-    o, seen = b.odometry, _product(b.odometry.attitude, _product(turn, turn))
+    o, seen = b.odometry, multiply(b.odometry.attitude, multiply(turn, turn))
     moved = Odometry.of_parts(o.stamp_s, nearer, seen, o.velocity_mps, o.rate_radps)
-    _tell(model, updates.OdometryUpdate(b.name, moved))
+    _apply(model, updates.OdometryUpdate(b.name, moved))
     b.thrust_N = np.array([16.6, -16.6, 9.0, -4.0, 3.0, -2.0, 16.6, 1.0])
     b.trail.clear()
-    why = "odometry is 0.61 s old, expected at most 0.5 s"
+    why = "odometry is 0.61 s old"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "4.1", "overruns": "2"}
-    _tell(
-        model,
-        updates.DiagnosticUpdate(f"shoal: {b.name} controller", b.name, 1, "keeping station: odometry is old", values),
-    )
+    message = "keeping station: odometry is stale"
+    _apply(model, updates.DiagnosticUpdate(f"shoal: {b.name} controller", b.name, 1, message, values))
     distance = float(np.linalg.norm(nearer - a.odometry.position_m))
-    _tell(model, updates.EventUpdate(2, f"{a.name} and {b.name} are {distance:.2f} m apart, closer than 0.75 m"))
+    _apply(model, updates.EventUpdate(2, f"{a.name} and {b.name} are {distance:.2f} m apart, closer than 0.75 m"))
 
 
-def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Of quaternions, scalar first."""
-    return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])])
+def _stopped(station: Station) -> None:
+    """STOP holds; the plant has not confirmed it yet."""
+    model = station.model
+    stopped = StopState(3, True, "/fleet/stop")
+    for name, vehicle in model.vehicles.items():
+        vehicle.thrust_N = np.zeros(len(vehicle.thrust_N))
+        values = {"mode": "zero_thrust", "reason": "stopped by /fleet/stop", "solve_ms": "0", "overruns": "0"}
+        message = "zero thrust: stopped by the operator"
+        _apply(model, updates.StopUpdate(f"/{name}/mpc", stopped))
+        _apply(model, updates.DiagnosticUpdate(f"shoal: {name} controller", name, 2, message, values))
+    _apply(model, updates.StopUpdate("/guidance", stopped), updates.StopUpdate("/dynamics", StopState(2)))
 
 
 def _lost(station: Station) -> None:
-    """One vehicle is silent for seven seconds; another says that it misses it."""
+    """One vehicle has been silent for seven seconds; another reports that it has lost contact."""
     model = station.model
     _test_running(station)
     names = list(model.vehicles)
     gone, other = model.vehicles[names[2]], names[1]
-    assert gone.heard_s is not None
-    gone.heard_s -= 7.0
-    gone.thrust_N = np.full(8, np.nan)
-    values = {"mode": "nmpc", "reason": "", "solve_ms": "6.3", "overruns": "0"}
-    said = f"{gone.name} is gone: no plan from it"
-    _tell(model, updates.DiagnosticUpdate(f"shoal: {other} controller", other, 1, said, values))
+    assert gone.received_s is not None
+    gone.received_s -= 7.0
+    gone.thrust_N = np.full(len(gone.thrust_N), np.nan)
+    values = {"mode": "controller", "reason": "", "solve_ms": "6.3", "overruns": "0"}
+    message = f"lost contact with {gone.name}"
+    _apply(model, updates.DiagnosticUpdate(f"shoal: {other} controller", other, 1, message, values))

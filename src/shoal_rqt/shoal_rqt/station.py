@@ -10,7 +10,7 @@ from shoal_rqt import updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QShortcut, Qt, QtCore, QtGui, QtWidgets
 from shoal_rqt.requests import Link
-from shoal_rqt.theme import LIGHT, THEMES, Theme, dress
+from shoal_rqt.theme import LIGHT, THEMES, Theme, apply_theme
 from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.waypoint_list import WaypointList
 from shoal_rqt.widgets.command_bar import CommandBar
@@ -24,12 +24,12 @@ from shoal_rqt.widgets.tuning_panel import TuningPanel
 from shoal_rqt.widgets.vehicle_card import VehiclePanel
 from shoal_rqt.widgets.waypoint_panel import WaypointPanel
 
-BEAT_MS = 50  # how often news is taken in
-DRAW_S, NUMBERS_S = 0.1, 0.2  # how often views and numbers are shown anew
+POLL_MS = 50  # how often updates are taken in
+DRAW_S, NUMBERS_S = 0.1, 0.2  # how often views and numbers are redrawn
 
 
 class Station(QtWidgets.QWidget):
-    """One timer, in the window's thread, does everything; ROS only ever fills the update_queue."""
+    """One timer, in the window's thread, does everything; ROS only ever fills the queue of updates."""
 
     def __init__(
         self, model: FleetModel, update_queue: UpdateQueue, link: Link, parent: QtWidgets.QWidget | None = None
@@ -49,12 +49,12 @@ class Station(QtWidgets.QWidget):
         self.recording_panel = RecordingPanel(model, link)
         self.tuning_panel = TuningPanel(model, link)
         self.events = EventLine(model)
-        self._drawn_s = self._told_s = float("-inf")
+        self._drawn_s = self._numbers_s = float("-inf")
         self._build()
         self._make_shortcuts()
-        self.dress(LIGHT)
+        self.apply_theme(LIGHT)
         self._timer = QtCore.QTimer(self)
-        self._timer.timeout.connect(self.beat)
+        self._timer.timeout.connect(self.process_updates)
 
     def _build(self) -> None:
         self.tabs = QtWidgets.QTabWidget()
@@ -84,22 +84,23 @@ class Station(QtWidgets.QWidget):
         layout.addWidget(split, 1)
         layout.addWidget(self.events)
         self.bar.test_wanted.connect(self.test_panel.start)
+        self.bar.refused.connect(lambda why: self.update_queue.put(updates.EventUpdate(1, why)))
         self.setMinimumSize(760, 520)
 
     def _make_shortcuts(self) -> None:
-        """F1 lists them. They hold wherever the focus is in the station."""
+        """F1 lists them. They act wherever the focus is in the station."""
         view = self.view
         keys: dict[str, tuple[str, Callable[[], object]]] = {}
         for index in range(self.tabs.count()):
             keys[f"Ctrl+{index + 1}"] = (self.tabs.tabText(index), partial(self.tabs.setCurrentIndex, index))
         keys |= {
-            "Esc": ("STOP: zero thrust on every vehicle", lambda: self.bar.stop(True)),
-            "Ctrl+Shift+R": ("release the stop", lambda: self.bar.stop(False)),
+            "Esc": ("STOP: zero thrust on every vehicle", self.bar.stop),
+            "Ctrl+Shift+R": ("release the stop", self.bar.release_stop),
             "F1": ("this list", self.show_keys),
-            "F2": ("hold", lambda: self.bar.ask("hold")),
-            "F3": ("joystick", lambda: self.bar.ask("manual")),
-            "F4": ("waypoints", lambda: self.bar.ask("waypoints")),
-            "F5": ("start the ticked tests", lambda: self.bar.ask("test")),
+            "F2": ("hold", lambda: self.bar.request_mode("hold")),
+            "F3": ("joystick", lambda: self.bar.request_mode("manual")),
+            "F4": ("waypoints", lambda: self.bar.request_mode("waypoints")),
+            "F5": ("start the ticked tests", lambda: self.bar.request_mode("test")),
             "Ctrl+W": ("click adds waypoints, on or off", view.adding.toggle),
             "Ctrl+Return": ("send the waypoints", self.waypoint_panel.go),
             "Ctrl+O": ("load waypoints", self.waypoint_panel.load_dialog),
@@ -123,26 +124,26 @@ class Station(QtWidgets.QWidget):
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(act)
 
-    # -- the beat -----------------------------------------------------------------------------------------------
+    # -- updates -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to listen."""
-        self._timer.start(BEAT_MS)
+        """Process updates from now on."""
+        self._timer.start(POLL_MS)
 
-    def beat(self) -> None:
-        """Take the news in; show it, not more often than an eye needs."""
+    def process_updates(self) -> None:
+        """Take updates in; redraw no more often than an eye needs."""
         wall_s = time.monotonic()
         for item in self.update_queue.drain():
             if isinstance(item, updates.Answer):
                 item.done(item.result)
             else:
-                self.model.take(item, wall_s)
-        self.model.settle(wall_s)
+                self.model.apply(item, wall_s)
+        self.model.check(wall_s)
         if wall_s - self._drawn_s >= DRAW_S:
             self._drawn_s = wall_s
             self.draw(wall_s)
-        if wall_s - self._told_s >= NUMBERS_S:
-            self._told_s = wall_s
+        if wall_s - self._numbers_s >= NUMBERS_S:
+            self._numbers_s = wall_s
             self.show_numbers(wall_s)
 
     def draw(self, wall_s: float) -> None:
@@ -162,17 +163,17 @@ class Station(QtWidgets.QWidget):
 
     # -- around it ----------------------------------------------------------------------------------------------
 
-    def dress(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Light or dark."""
         self.theme = theme
-        dress(self, theme)
-        self.view.dress(theme)
-        self.events.dress(theme)
-        self._drawn_s = self._told_s = float("-inf")
+        apply_theme(self, theme)
+        self.view.apply_theme(theme)
+        self.events.apply_theme(theme)
+        self._drawn_s = self._numbers_s = float("-inf")
 
     def change_theme(self) -> None:
         """The other one."""
-        self.dress(THEMES["light" if self.theme.name == "dark" else "dark"])
+        self.apply_theme(THEMES["light" if self.theme.name == "dark" else "dark"])
 
     def show_keys(self) -> None:
         """Show or hide every shortcut."""

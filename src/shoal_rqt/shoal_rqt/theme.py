@@ -1,6 +1,6 @@
 """Colours and sizes, light and dark. All signal colours are Okabe and Ito's, which colour-blind people tell apart.
 
-Colour never says anything alone: broken limits are also written, thick or hatched.
+Colour is never the only cue: violated limits are also written, thick or hatched.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from shoal_rqt.qt import QtGui, QtWidgets
 
-# Okabe–Ito without its vermillion (#d55e00): that, darker or lighter with the theme, means 'broken' and nothing else.
+# Okabe–Ito without its vermillion (#d55e00): that, darker or lighter with the theme, means 'violated' and nothing else.
 BLUE, GREEN, PURPLE, SKY, ORANGE, YELLOW = "#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442"
 
 
@@ -57,7 +57,7 @@ def faded(colour: str | QtGui.QColor, share: float) -> QtGui.QColor:
 
 
 def palette(theme: Theme) -> QtGui.QPalette:
-    """For the widgets that the style sheet says nothing of."""
+    """For widgets that the style sheet does not cover."""
     role, made = QtGui.QPalette.ColorRole, QtGui.QPalette()
     pairs = {
         role.Window: theme.window, role.Base: theme.panel, role.AlternateBase: theme.window, role.Button: theme.panel,
@@ -125,8 +125,8 @@ def style_sheet(theme: Theme) -> str:
     """
 
 
-def dress(widget: QtWidgets.QWidget, theme: Theme) -> None:
-    """Put it on."""
+def apply_theme(widget: QtWidgets.QWidget, theme: Theme) -> None:
+    """Palette and style sheet."""
     widget.setPalette(palette(theme))
     widget.setStyleSheet(style_sheet(theme))
 

@@ -1,4 +1,4 @@
-"""Between the two threads: ROS puts update in, the window takes all of it out. Bounded however slow the window is."""
+"""Between the two threads: ROS puts updates in, the window takes all of them out. Bounded, however slow the window."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Hashable
 
 from shoal_rqt.updates import Update
 
-MOST_EVENTS = 500
+MAX_EVENTS = 500
 
 
 class UpdateQueue:
-    """Update with a key is replaced by newer, events are kept in order; when there are too many, the oldest go."""
+    """An update with a key is replaced by a newer one; events are kept in order, and beyond a limit the oldest go."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._newest: dict[Hashable, Update] = {}
-        self._events: deque[Update] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[Update] = deque(maxlen=MAX_EVENTS)
 
     def put(self, update: Update) -> None:
         """From any thread."""
@@ -25,6 +25,7 @@ class UpdateQueue:
             if update.key is None:
                 self._events.append(update)
             else:
+                self._newest.pop(update.key, None)  # so that updates of different keys keep their order too
                 self._newest[update.key] = update
 
     def drain(self) -> list[Update]:

@@ -1,6 +1,6 @@
-"""What the ROS side tells the window: plain values, NED/FRD, seconds of ROS time. No Qt, no ROS.
+"""What the ROS side hands to the window: plain values, NED/FRD, seconds of ROS time. No Qt, no ROS.
 
-A piece of news with a key replaces an older one of the same key that nobody has read yet.
+An update with a key replaces an older one of the same key that has not been read yet.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.fleet.stop import StopState
 from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Update:
-    """Something heard."""
+    """Something received."""
 
     @property
     def key(self) -> Hashable | None:
@@ -62,14 +63,14 @@ class PlanUpdate(_OfVehicle):
 
 @dataclass(frozen=True)
 class ThrustUpdate(_OfVehicle):
-    """What its thrusters are told; not a number: not heard yet."""
+    """The commands to its thrusters; NaN: none received yet."""
 
     thrust_N: Array  # (n,)
 
 
 @dataclass(frozen=True)
 class SightUpdate(_OfVehicle):
-    """What a controller says of a neighbour: angle off its bow, distance; None: not told this time."""
+    """A controller's report on a neighbour: angle off its bow, distance; None: not reported this time."""
 
     other: str
     angle_deg: float | None
@@ -106,8 +107,7 @@ class ReferenceUpdate(Update):
 class FormationUpdate(Update):
     """Who has which place, and who must see whom."""
 
-    slots: Placement
-    sight: tuple[tuple[str, str], ...]
+    placement: Placement
 
 
 @dataclass(frozen=True)
@@ -131,28 +131,40 @@ class TestUpdate(Update):
 
 @dataclass(frozen=True)
 class QueueUpdate(Update):
-    """Waypoints that guidance has before it."""
+    """Waypoints that guidance still has to reach."""
 
     positions_m: Array  # (K,3)
 
 
 @dataclass(frozen=True)
 class CurrentUpdate(Update):
-    """The water, as somebody last said it."""
+    """The water, as last published."""
 
     velocity_mps: Array  # (3,)
 
 
 @dataclass(frozen=True)
 class StopUpdate(Update):
-    """Whether the fleet is stopped."""
+    """What one holder of STOP knows."""
 
-    stopped: bool
+    holder: str  # full name of its node
+    state: StopState
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), self.holder
+
+
+@dataclass(frozen=True)
+class StopRequestUpdate(Update):
+    """STOP was sent from this station (True), or the request was withdrawn."""
+
+    requested: bool
 
 
 @dataclass(frozen=True)
 class GraphUpdate(Update):
-    """Who is there: vehicles heard of, nodes running, whether anybody moves a stick."""
+    """Vehicles found, nodes running, and whether a joystick publishes."""
 
     vehicles: tuple[str, ...]
     nodes: frozenset[str]
@@ -160,8 +172,8 @@ class GraphUpdate(Update):
 
 
 @dataclass(frozen=True)
-class FactsUpdate(Update):
-    """What nodes say of their settings."""
+class ParametersUpdate(Update):
+    """Parameters of a node."""
 
     node: str
     values: Mapping[str, Any]
@@ -185,7 +197,7 @@ class EventUpdate(Update):
 
 @dataclass(frozen=True)
 class Answer(Update):
-    """The outcome of a request, for the one who asked; `done` is called in the window's thread."""
+    """The outcome of a request, for whoever made it; `done` is called in the window's thread."""
 
     done: Callable[[Any], None]
     result: Any

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Vector = tuple[float, float, float]
-STRONGEST_MPS = 5.0  # the plant refuses more
+MAX_SPEED_MPS = 5.0  # the plant refuses more
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,6 @@ class Water:
     def problem(self) -> str:
         """Why it cannot be; empty: it can."""
         strongest = float(np.linalg.norm(np.abs(self.current_mps) + np.abs(self.waves_mps)))
-        if strongest > STRONGEST_MPS:
-            return f"up to {strongest:.1f} m/s; expected at most {STRONGEST_MPS:g} m/s"
+        if strongest > MAX_SPEED_MPS:
+            return f"up to {strongest:.1f} m/s; expected at most {MAX_SPEED_MPS:g} m/s"
         return "" if self.period_s > 0 else f"period {self.period_s} s; expected more than 0"

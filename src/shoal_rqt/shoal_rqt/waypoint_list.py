@@ -1,4 +1,4 @@
-"""The waypoints an operator is drawing up: places, speeds, files. No Qt, no ROS."""
+"""The waypoints an operator is drafting: places, speeds, files. No Qt, no ROS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mark:
 
 
 class WaypointList:
-    """A draft until it is sent. Everybody in `watchers` is called after each change."""
+    """A draft until it is sent. All of `watchers` are called after each change."""
 
     def __init__(self) -> None:
         self.marks: tuple[Mark, ...] = ()
@@ -36,7 +36,7 @@ class WaypointList:
 
     @property
     def unsent(self) -> bool:
-        """Whether the fleet does not know yet what is drawn."""
+        """Whether the fleet does not have what is drafted."""
         return self.marks != (self.sent or ())
 
     def add(self, position_m: Vector, speed_mps: float | None = None) -> None:
@@ -69,9 +69,9 @@ class WaypointList:
         self._set(())
 
     def mark_sent(self) -> None:
-        """The fleet knows them now."""
+        """The fleet has them now."""
         self.sent = self.marks
-        self._tell()
+        self._notify()
 
     def problem(self) -> str:
         """Why they cannot be sent; empty: they can."""
@@ -112,14 +112,14 @@ class WaypointList:
 
     def _set(self, marks: tuple[Mark, ...]) -> None:
         self.marks = marks
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for watcher in self.watchers:
             watcher()
 
 
 def _rounded(position_m: Vector) -> Vector:
-    """To the centimetre: nobody means more by a click."""
+    """To the centimetre: a click is no more precise."""
     x, y, z = (round(float(v), 2) for v in position_m)
     return x, y, z

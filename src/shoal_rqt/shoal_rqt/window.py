@@ -7,7 +7,7 @@ import sys
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal_rqt.fleets_here import choose_domain
+from shoal_rqt.local_fleets import choose_domain
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtCore, QtGui, QtWidgets, application
 from shoal_rqt.requests import Link
@@ -60,10 +60,10 @@ def run(fleet: str = "", domain: int | None = None, dark: bool = False) -> int:
     station, link = make_station(fleet, chosen)
     window = Window(station)
     if dark or window._settings.value("theme") == "dark":
-        station.dress(DARK)
+        station.apply_theme(DARK)
     else:
-        station.dress(LIGHT)
-    signal.signal(signal.SIGINT, lambda *_: window.close())  # the station's beat lets Python see it
+        station.apply_theme(LIGHT)
+    signal.signal(signal.SIGINT, lambda *_: window.close())  # the station's timer lets Python see it
     signal.signal(signal.SIGTERM, lambda *_: window.close())
     window.show()
     station.view.above.setFocus()

@@ -1,4 +1,4 @@
-"""What the station knows: news in, state, ages and judgements out. Neither Qt nor ROS."""
+"""What the station knows: updates in, state, ages and verdicts out. Neither Qt nor ROS."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import pytest
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
+from shoal.fleet.stop import StopState
 from shoal.guidance.path_file import load_path
 from shoal.messages.geometry import fov_angles_deg
+from shoal.messages.health import Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
-from shoal.messages.state import ATTITUDE
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal_rqt import updates
-from shoal_rqt.fleets_here import running_domains
+from shoal_rqt.local_fleets import running_domains
 from shoal_rqt.model import FleetModel
 from shoal_rqt.requests import ParameterInfo
-from shoal_rqt.sight import Keeping, angle_and_distance
 from shoal_rqt.trail import Trail
-from shoal_rqt.update_queue import MOST_EVENTS, UpdateQueue
+from shoal_rqt.update_queue import MAX_EVENTS, UpdateQueue
 from shoal_rqt.water import Water
 from shoal_rqt.waypoint_list import Mark, WaypointList
 
@@ -38,15 +39,15 @@ def odometry(north: float = 0.0, east: float = 0.0, heading_deg: float = 0.0, t_
 def pair(distance_m: float = 2.2, heading_deg: float = 0.0) -> FleetModel:
     """bluerov2 at the origin looks north to bluerov3, which looks back."""
     model = FleetModel(load_fleet("two"))
-    slots = Placement({"bluerov2": np.zeros(3), "bluerov3": np.zeros(3)}, 1.0, None, 0.0, ("bluerov2", "bluerov3"))
-    sight = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
-    model.take(updates.FormationUpdate(slots, sight), 0.0)
-    model.take(updates.OdometryUpdate("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
-    model.take(updates.OdometryUpdate("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
+    names = ("bluerov2", "bluerov3")
+    placement = Placement({name: np.zeros(3) for name in names}, 1.0, None, 0.0, names, (names, names[::-1]))
+    model.apply(updates.FormationUpdate(placement), 0.0)
+    model.apply(updates.OdometryUpdate("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
+    model.apply(updates.OdometryUpdate("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
     return model
 
 
-# -- the update_queue ------------------------------------------------------------------------------------------------
+# -- the queue of updates ---------------------------------------------------------------------------------------
 
 
 def test_states_are_replaced_and_events_are_kept() -> None:
@@ -63,10 +64,10 @@ def test_states_are_replaced_and_events_are_kept() -> None:
 
 def test_a_window_that_sleeps_costs_no_memory() -> None:
     box = UpdateQueue()
-    for t in range(10 * MOST_EVENTS):
+    for t in range(10 * MAX_EVENTS):
         box.put(updates.OdometryUpdate(f"bluerov{t % 3}", odometry(t_s=t)))
         box.put(updates.EventUpdate(0, str(t)))
-    assert len(box.drain()) == MOST_EVENTS + 3
+    assert len(box.drain()) == MAX_EVENTS + 3
 
 
 def test_threads_may_fill_it_while_it_is_emptied() -> None:
@@ -87,18 +88,18 @@ def test_threads_may_fill_it_while_it_is_emptied() -> None:
 @pytest.mark.parametrize(
     ("distance_m", "heading_deg", "angle", "distance"),
     [
-        (2.2, 0.0, Keeping.INSIDE, Keeping.INSIDE),
-        (2.2, 40.0, Keeping.SOFT, Keeping.INSIDE),
-        (2.2, -61.0, Keeping.BROKEN, Keeping.INSIDE),
-        (1.0, 0.0, Keeping.INSIDE, Keeping.SOFT),
-        (0.7, 0.0, Keeping.INSIDE, Keeping.BROKEN),
+        (2.2, 0.0, Severity.OK, Severity.OK),
+        (2.2, 40.0, Severity.WARNING, Severity.OK),
+        (2.2, -61.0, Severity.ERROR, Severity.OK),
+        (1.0, 0.0, Severity.OK, Severity.WARNING),
+        (0.7, 0.0, Severity.OK, Severity.ERROR),
     ],
 )
-def test_limits(distance_m: float, heading_deg: float, angle: Keeping, distance: Keeping) -> None:
-    sight = pair(distance_m, heading_deg).sight("bluerov2", "bluerov3", 0.1)
-    assert (sight.angle_keeping, sight.distance_keeping) == (angle, distance)
-    assert sight.broken == (Keeping.BROKEN in (angle, distance))
-    assert sight.angle_deg == pytest.approx(abs(heading_deg)) and sight.distance_m == pytest.approx(distance_m)
+def test_limits(distance_m: float, heading_deg: float, angle: Severity, distance: Severity) -> None:
+    view = pair(distance_m, heading_deg).neighbour("bluerov2", "bluerov3", 0.1)
+    assert (view.sight_severity, view.distance_severity) == (angle, distance)
+    assert view.violates_hard_limit == (Severity.ERROR in (angle, distance))
+    assert view.angle_deg == pytest.approx(abs(heading_deg)) and view.distance_m == pytest.approx(distance_m)
 
 
 def test_angles_are_those_of_the_reports() -> None:
@@ -106,70 +107,73 @@ def test_angles_are_those_of_the_reports() -> None:
     for _ in range(50):
         a, b = rng.normal(size=(2, 13))
         a[ATTITUDE] /= np.linalg.norm(a[ATTITUDE])
-        angle, distance = angle_and_distance(Odometry(0.0, a), Odometry(0.0, b))
-        assert angle == pytest.approx(float(fov_angles_deg(np.stack([a, b])[None], ((0, 1),))[0, 0]), abs=1e-6)
-        assert distance == pytest.approx(float(np.linalg.norm(a[:3] - b[:3])))
+        model = FleetModel()
+        for name, state in (("a", a), ("b", b)):
+            model.apply(updates.OdometryUpdate(name, Odometry(0.0, state)), 0.0)
+        view = model.neighbour("a", "b", 0.0)
+        assert view.angle_deg == pytest.approx(float(fov_angles_deg(np.stack([a, b])[None], ((0, 1),))[0, 0]), abs=1e-6)
+        assert view.distance_m == pytest.approx(float(np.linalg.norm(a[POSITION] - b[POSITION])))
 
 
-def test_an_angle_without_the_duty_to_see_breaks_nothing() -> None:
+def test_an_angle_matters_only_to_a_vehicle_that_must_see() -> None:
     model = pair(heading_deg=170.0)
     model.sight_pairs = (("bluerov3", "bluerov2"),)
-    assert not model.sight("bluerov2", "bluerov3", 0.1).broken
+    assert not model.neighbour("bluerov2", "bluerov3", 0.1).violates_hard_limit
 
 
-def test_the_vehicles_own_word_counts_while_it_is_fresh() -> None:
+def test_the_vehicles_own_report_is_used_while_it_is_fresh() -> None:
     model = pair()
-    model.take(updates.SightUpdate("bluerov2", "bluerov3", 75.0, None), 0.0)
-    fresh, old = model.sight("bluerov2", "bluerov3", 0.5), model.sight("bluerov2", "bluerov3", 1.5)
-    assert fresh.angle_deg == 75.0 and fresh.distance_m == pytest.approx(2.2) and fresh.broken
+    model.apply(updates.SightUpdate("bluerov2", "bluerov3", 75.0, None), 0.0)
+    fresh, old = model.neighbour("bluerov2", "bluerov3", 0.5), model.neighbour("bluerov2", "bluerov3", 1.5)
+    assert fresh.angle_deg == 75.0 and fresh.distance_m == pytest.approx(2.2) and fresh.violates_hard_limit
     assert old.angle_deg == pytest.approx(0.0)
 
 
-def test_a_lost_vehicle_is_said_once_and_so_is_its_return() -> None:
+def test_a_lost_vehicle_is_reported_once_and_so_is_its_return() -> None:
     model = pair()
     for wall_s in (1.0, 2.5, 3.0):
-        model.take(updates.OdometryUpdate("bluerov2", odometry()), wall_s)
-        model.settle(wall_s)
+        model.apply(updates.OdometryUpdate("bluerov2", odometry()), wall_s)
+        model.check(wall_s)
     assert [e.text for e in model.events] == ["bluerov3 is lost: no odometry"]
-    assert model.vehicles["bluerov3"].words(9.0) == (2, "LOST: no odometry for 9 s")
-    assert model.sight("bluerov2", "bluerov3", 3.0).distance_m is None
-    model.take(updates.OdometryUpdate("bluerov3", odometry(north=2.2)), 4.0)
-    assert model.events[-1].text == "bluerov3 is heard again"
+    assert model.vehicles["bluerov3"].status_line(9.0) == (2, "LOST: no odometry for 9 s")
+    assert model.neighbour("bluerov2", "bluerov3", 3.0).distance_m is None
+    model.apply(updates.OdometryUpdate("bluerov3", odometry(north=2.2)), 4.0)
+    assert model.events[-1].text == "bluerov3 is back"
 
 
-def test_the_reason_of_a_fallback_is_told_with_its_figures() -> None:
+def test_the_reason_for_a_fallback_is_shown_with_its_figures() -> None:
     model = pair()
-    why = "odometry is 0.61 s old, expected at most 0.5 s"
+    why = "odometry is 0.61 s old"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "3.4"}
-    said = "keeping station: odometry is old"
-    model.take(updates.DiagnosticUpdate("shoal: bluerov2 controller", "bluerov2", 1, said, values), 0.1)
+    message = "keeping station: odometry is stale"
+    model.apply(updates.DiagnosticUpdate("shoal: bluerov2 controller", "bluerov2", 1, message, values), 0.1)
     vehicle = model.vehicles["bluerov2"]
-    assert vehicle.words(0.2) == (1, f"keeping station: {why}")
+    assert vehicle.status_line(0.2) == (1, f"keeping station: {why}")
     assert vehicle.status is not None and vehicle.status.number("solve_ms") == 3.4
-    model.take(updates.OdometryUpdate("bluerov2", odometry()), 20.0)
-    assert vehicle.words(20.0) == (2, "controller silent for 20 s")
+    model.apply(updates.OdometryUpdate("bluerov2", odometry()), 20.0)
+    assert vehicle.status_line(20.0) == (2, "controller silent for 20 s")
 
 
 def test_a_message_that_is_not_a_number_counts_as_silence() -> None:
     model = pair()
     bad = replace(odometry(), state=np.full(13, np.nan))
-    model.take(updates.OdometryUpdate("bluerov2", bad), 5.0)
-    assert model.vehicles["bluerov2"].heard_s == 0.0
+    model.apply(updates.OdometryUpdate("bluerov2", bad), 5.0)
+    assert model.vehicles["bluerov2"].received_s == 0.0
 
 
 def test_ages_are_in_the_fleets_time() -> None:
     model = pair()
-    model.take(updates.ClockUpdate(10.0), 0.0)
+    model.apply(updates.ClockUpdate(10.0), 0.0)
     plan = Plan("bluerov2", 1, 9.6, np.array([9.6]), np.zeros((1, 3)), np.zeros((1, 3)))
-    model.take(updates.PlanUpdate("bluerov2", plan), 0.0)
+    model.apply(updates.PlanUpdate("bluerov2", plan), 0.0)
     assert model.plan_age_s("bluerov2", 0.1) == pytest.approx(0.4)
-    assert model.clock_stands(3.0) and model.plan_age_s("bluerov2", 3.0) == pytest.approx(3.0)
+    assert model.clock_has_stopped(3.0) and model.plan_age_s("bluerov2", 3.0) == pytest.approx(3.0)
 
 
 def test_a_clock_that_goes_back_is_a_new_run() -> None:
     model = pair()
-    model.take(updates.ClockUpdate(10.0), 0.0)
-    model.take(updates.ClockUpdate(0.0), 0.1)
+    model.apply(updates.ClockUpdate(10.0), 0.0)
+    model.apply(updates.ClockUpdate(0.0), 0.1)
     assert len(model.vehicles["bluerov2"].trail.points_m) == 0 and "new run" in model.events[-1].text
 
 
@@ -177,18 +181,97 @@ def test_vehicles_come_in_the_files_order_and_strangers_behind() -> None:
     model = FleetModel()
     for name in ("zulu", "bluerov10", "bluerov3"):
         model.vehicle(name)
-    model.take(updates.FactsUpdate("/guidance", {"fleet": "two"}), 0.0)
+    model.apply(updates.ParametersUpdate("/guidance", {"fleet": "two"}), 0.0)
     assert list(model.vehicles) == ["bluerov2", "bluerov3", "zulu", "bluerov10"]
-    model.take(updates.FactsUpdate("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
-    assert model.limits.fov_hard_deg == 50.0
+    model.apply(updates.ParametersUpdate("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
+    assert model.limits.sight_hard_deg == 50.0 and model.limits.sight_soft_deg == 30.0
 
 
 def test_attitude_speed_and_saturation() -> None:
     model = pair(heading_deg=-90.0)
     vehicle = model.vehicles["bluerov2"]
     assert vehicle.euler_deg == pytest.approx([0.0, 0.0, 270.0]) and vehicle.speed_mps == pytest.approx(0.5)
-    model.take(updates.ThrustUpdate("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
+    model.apply(updates.ThrustUpdate("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
     assert vehicle.saturated.tolist() == [True, True] + [False] * 6
+
+
+@pytest.mark.parametrize("thrusters", [0, 1, 6, 12])
+def test_any_number_of_thrusters(thrusters: int) -> None:
+    """Of a vehicle that is in no fleet file: nothing is known of its limits."""
+    model = FleetModel()
+    vehicle = model.vehicle("boat")
+    model.apply(updates.ThrustUpdate("boat", np.linspace(-40.0, 20.0, thrusters)), 0.0)
+    assert len(vehicle.thrust_share) == thrusters and not vehicle.saturated.any()
+    assert np.all(np.abs(vehicle.thrust_share) <= 1.0)
+
+
+def test_each_thruster_has_its_own_limits_forward_and_reverse() -> None:
+    vehicle = FleetModel().vehicle("boat")
+    vehicle.thrust_limits_N = np.array([-10.0, -40.0, -10.0]), np.array([20.0, 50.0, 20.0])
+    vehicle.thrust_N = np.array([-10.0, 20.0, 15.0])
+    assert vehicle.thrust_share == pytest.approx([-1.0, 0.4, 0.75])
+    assert vehicle.saturated.tolist() == [True, False, False]
+
+
+# -- STOP -------------------------------------------------------------------------------------------------------
+
+STOP_3, RELEASED_4 = StopState(3, True, "/fleet/stop"), StopState(4, False, "/fleet/release")
+
+
+def test_a_new_station_shows_the_stop_that_the_fleet_reports() -> None:
+    model = pair()
+    assert not model.stopped and model.stop.releasable is None and model.stop.sentence() == ""
+    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.0)
+    assert model.stopped and model.stop.releasable == 3 and model.stop.refusal
+    assert model.stop.sentence() == "STOP 3 by /fleet/stop"
+    assert model.events[-1].level == 2 and model.events[-1].text.startswith("STOP 3 by /fleet/stop")
+
+
+def test_holders_that_disagree_are_named() -> None:
+    model = pair()
+    for holder in ("/bluerov2/mpc", "/bluerov3/mpc"):
+        model.apply(updates.StopUpdate(holder, StopState(2)), 0.0)
+    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.1)
+    assert model.stopped and "not stopped yet: /bluerov3/mpc" in model.stop.sentence()
+    model.apply(updates.StopUpdate("/bluerov3/mpc", STOP_3), 0.2)
+    assert model.stop.sentence() == "STOP 3 by /fleet/stop"
+    model.apply(updates.StopUpdate("/bluerov2/mpc", RELEASED_4), 0.3)
+    assert not model.stopped and model.stop.releasable == 3  # what bluerov3 has to be given once more
+    assert model.stop.sentence() == "released, but still stopped: /bluerov3/mpc"
+    model.apply(updates.StopUpdate("/bluerov3/mpc", RELEASED_4), 0.4)
+    assert model.stop.sentence() == "" and model.stop.releasable is None
+
+
+def test_a_stop_that_nobody_confirms_is_shown_as_such() -> None:
+    model = pair()
+    model.apply(updates.StopUpdate("/bluerov2/mpc", StopState(2)), 0.0)
+    model.apply(updates.StopRequestUpdate(True), 0.0)
+    assert "not confirmed" in model.stop.sentence() and model.stop.refusal and not model.stopped
+    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.1)
+    assert not model.stop.requested and model.stopped
+
+
+def test_a_stop_does_not_end_because_its_holders_are_gone() -> None:
+    """A restarted node reports anew; nodes of the next run replace those of the last."""
+    model = pair()
+    both = frozenset({"/bluerov2/mpc", "/bluerov3/mpc"})
+    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.0)  # before its node is found
+    model.apply(updates.GraphUpdate((), both, False), 0.1)
+    assert model.stopped
+    model.apply(updates.GraphUpdate((), frozenset(), False), 0.2)
+    assert model.stopped and model.stop.releasable == 3
+    model.apply(updates.StopUpdate("/bluerov2/mpc", StopState()), 0.3)
+    assert not model.stopped
+
+
+def test_updates_of_different_keys_keep_their_order() -> None:
+    box, model = UpdateQueue(), pair()
+    box.put(updates.StopUpdate("/bluerov2/mpc", StopState(2)))
+    box.put(updates.StopRequestUpdate(True))
+    box.put(updates.StopUpdate("/bluerov2/mpc", STOP_3))
+    for item in box.drain():
+        model.apply(item, 0.0)
+    assert not model.stop.requested
 
 
 # -- tests and their verdict ------------------------------------------------------------------------------------
@@ -197,11 +280,11 @@ def test_attitude_speed_and_saturation() -> None:
 def run_test(model: FleetModel, last_s: float, after: str) -> None:
     status: dict[str, Any] = {"test": "circle", "index": 0, "round": 1, "duration_s": 10.0, "state": "running"}
     for t_s in (0.0, last_s):
-        model.take(updates.TestUpdate(status | {"t_s": t_s}), 0.1)
-        model.settle(0.1)
-    model.take(updates.TestUpdate(status | {"state": after, "t_s": 0.0}), 0.1)
-    model.settle(0.1)
-    model.settle(0.1)
+        model.apply(updates.TestUpdate(status | {"t_s": t_s}), 0.1)
+        model.check(0.1)
+    model.apply(updates.TestUpdate(status | {"state": after, "t_s": 0.0}), 0.1)
+    model.check(0.1)
+    model.check(0.1)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +292,7 @@ def run_test(model: FleetModel, last_s: float, after: str) -> None:
     [
         (10.0, 9.9, "done", "circle: passed. Largest angle 10° (bluerov2 → bluerov3), smallest distance 2.20 m"),
         (70.0, 9.9, "done", "circle: FAILED. Lost sight: largest angle 70°"),
-        (10.0, 4.0, "idle", "circle: broken off"),
+        (10.0, 4.0, "idle", "circle: aborted"),
     ],
 )
 def test_a_test_gets_one_verdict(heading_deg: float, last_s: float, after: str, words: str) -> None:
@@ -223,8 +306,8 @@ def test_a_test_gets_one_verdict(heading_deg: float, last_s: float, after: str, 
 
 
 def test_waypoints_travel_through_a_file(tmp_path: Path) -> None:
-    drawn, told = WaypointList(), []
-    drawn.watchers.append(lambda: told.append(len(drawn.marks)))
+    drawn, seen = WaypointList(), []
+    drawn.watchers.append(lambda: seen.append(len(drawn.marks)))
     drawn.add((1.0, 2.0, 5.0), 0.25)
     drawn.add((4.001, 2.0, 6.0))
     drawn.add((4.0, 6.0, 6.0), 0.1)
@@ -232,7 +315,7 @@ def test_waypoints_travel_through_a_file(tmp_path: Path) -> None:
     drawn.save(tmp_path / "mine.yaml")
     read = WaypointList()
     read.load(tmp_path / "mine.yaml")
-    assert read.marks == drawn.marks and told == [1, 2, 3]
+    assert read.marks == drawn.marks and seen == [1, 2, 3]
     assert np.allclose(load_path(str(tmp_path / "mine.yaml")).position(0.0), [1.0, 2.0, 5.0])
 
 

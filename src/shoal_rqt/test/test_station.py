@@ -26,12 +26,13 @@ pytest.importorskip("PySide6.QtTest")
 from PySide6 import QtTest
 
 from shoal.fleet.file import load_fleet
+from shoal.fleet.stop import StopState
+from shoal.messages.health import Severity
 from shoal.messages.odometry import Odometry
 from shoal_rqt import updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
-from shoal_rqt.sight import Keeping
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK, LIGHT, THEMES
 from shoal_rqt.update_queue import UpdateQueue
@@ -41,11 +42,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 LEFT = Qt.MouseButton.LeftButton
 
 
-def tell(station: Station, *items: updates.Update) -> None:
+def send(station: Station, *items: updates.Update) -> None:
     for item in items:
         station.update_queue.put(item)
-    station.beat()
-    # A beat draws only so often; what was told is to be seen now, however quick the machine is.
+    station.process_updates()
+    # The window redraws only so often; the test looks now, however fast the machine is.
     station.draw(time.monotonic())
     station.show_numbers(time.monotonic())
     application().processEvents()
@@ -65,7 +66,7 @@ def station() -> Iterator[Station]:
     made.show()
     made.model.sight_pairs = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
     nodes = frozenset({"/guidance", "/bluerov2/mpc", "/bluerov3/mpc"})
-    tell(
+    send(
         made,
         updates.OdometryUpdate("bluerov2", state(0.0, -1.1, 90.0)),
         updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -90.0)),
@@ -77,9 +78,9 @@ def station() -> Iterator[Station]:
     made.close()
 
 
-def asked(station: Station, what: str) -> list[Any]:
+def requests(station: Station, what: str) -> list[Any]:
     assert isinstance(station.link, NoLink)
-    return [value for kind, value in station.link.asked if kind == what]
+    return [value for kind, value in station.link.requests if kind == what]
 
 
 # -- operating --------------------------------------------------------------------------------------------------
@@ -87,17 +88,68 @@ def asked(station: Station, what: str) -> list[Any]:
 
 def test_stop_goes_out_with_the_press_and_wherever_the_focus_is(station: Station) -> None:
     QtTest.QTest.mousePress(station.bar.stop_button, LEFT)
-    assert asked(station, "stop") == [True]  # before the button is let go
+    assert len(requests(station, "stop")) == 1  # before the button is let go
     QtTest.QTest.mouseRelease(station.bar.stop_button, LEFT)
     station.waypoint_panel.fields["x"].setFocus()
     QtTest.QTest.keyClick(station.waypoint_panel.fields["x"], Qt.Key.Key_Escape)
-    assert asked(station, "stop") == [True, True] and asked(station, "mode") == ["hold", "hold"]
-    tell(station, updates.StopUpdate(True))
+    assert len(requests(station, "stop")) == 2 and requests(station, "mode") == ["hold", "hold"]
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(5, True, "/fleet/stop")))
     assert station.bar.stop_button.text() == "STOPPED" and station.bar.release.isVisible()
     QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
-    assert asked(station, "stop")[-1] is True  # a second press never releases
+    assert len(requests(station, "stop")) == 3 and requests(station, "release") == []  # a second press never releases
     QtTest.QTest.mouseClick(station.bar.release, LEFT)
-    assert asked(station, "stop")[-1] is False
+    assert requests(station, "release") == [5]
+
+
+def test_a_station_opened_on_a_stopped_fleet_shows_release_at_once(station: Station) -> None:
+    assert not station.bar.release.isVisible()
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(7, True, "/fleet/stop")))
+    assert station.bar.release.isVisible() and station.bar.note.text() == "STOP 7 by /fleet/stop"
+    assert station.bar.note.objectName() == "bad" and station.bar.stop_button.property("stopped") == "true"
+    send(station, updates.StopUpdate("/bluerov3/mpc", StopState(8, False, "/fleet/release")))
+    assert station.bar.note.text() == "released, but still stopped: /bluerov2/mpc"
+    assert station.bar.release.isVisible() and station.bar.stop_button.text() == "STOP"
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(8, False, "/fleet/release")))
+    assert not station.bar.release.isVisible() and station.bar.note.text() == "2 vehicles"
+
+
+def test_a_stop_that_nobody_confirmed_can_be_withdrawn(station: Station) -> None:
+    send(station, updates.StopRequestUpdate(True))
+    assert station.bar.release.isVisible() and "not confirmed" in station.bar.note.text()
+    QtTest.QTest.mouseClick(station.bar.release, LEFT)
+    assert requests(station, "withdraw_stop") == [None] and requests(station, "release") == []
+
+
+def test_nothing_starts_while_the_fleet_is_stopped(station: Station) -> None:
+    station.waypoints.add((1.0, 1.0, 5.0))
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(1, True, "/fleet/stop")))
+    station.waypoint_panel.go()
+    assert "release STOP first" in station.waypoint_panel.note.text() and station.waypoints.unsent
+    station.test_panel.start()
+    assert "release STOP first" in station.test_panel.note.text()
+    for mode in ("waypoints", "test"):
+        QtTest.QTest.mouseClick(station.bar.modes[mode], LEFT)
+        send(station)
+        assert "release STOP first" in station.events.last.text()
+        station.model.events.clear()
+    assert requests(station, "waypoints") == requests(station, "set_parameters") == requests(station, "mode") == []
+    QtTest.QTest.mouseClick(station.bar.modes["hold"], LEFT)
+    assert requests(station, "mode") == ["hold"]
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(2, False, "/fleet/release")))
+    station.waypoint_panel.go()
+    assert len(requests(station, "waypoints")) == 1
+
+
+@pytest.mark.parametrize("thrusters", [0, 1, 6, 12])
+def test_a_card_shows_any_number_of_thrusters(station: Station, thrusters: int) -> None:
+    send(
+        station,
+        updates.OdometryUpdate("boat", state(2.0, 2.0, 0.0)),
+        updates.ThrustUpdate("boat", np.linspace(-3.0, 5.0, thrusters)),
+    )
+    bars = station.vehicle_panel.cards["boat"].thrust
+    assert not bars.grab().isNull()
+    assert bars.toolTip().startswith(f"Thrust 1…{thrusters}: -3.0" if thrusters else "No thruster")
 
 
 def test_nothing_stands_between_the_operator_and_stop(station: Station) -> None:
@@ -107,16 +159,16 @@ def test_nothing_stands_between_the_operator_and_stop(station: Station) -> None:
     station.waypoint_panel.save_dialog()
     QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
     QtTest.QTest.keyClick(station, Qt.Key.Key_Escape)
-    assert asked(station, "stop") == [True, True]
+    assert len(requests(station, "stop")) == 2
     for dialog in station.findChildren(QtWidgets.QFileDialog):
         assert not dialog.isModal()
         dialog.close()
 
 
-def test_buttons_show_the_mode_that_guidance_says(station: Station) -> None:
+def test_buttons_show_the_mode_that_guidance_reports(station: Station) -> None:
     QtTest.QTest.mouseClick(station.bar.modes["waypoints"], LEFT)
-    assert asked(station, "mode") == ["waypoints"] and station.bar.modes["hold"].isChecked()
-    tell(station, updates.ModeUpdate("waypoints"))
+    assert requests(station, "mode") == ["waypoints"] and station.bar.modes["hold"].isChecked()
+    send(station, updates.ModeUpdate("waypoints"))
     station.bar.refresh(time.monotonic())
     assert station.bar.modes["waypoints"].isChecked() and not station.bar.modes["hold"].isChecked()
     assert not station.bar.modes["manual"].isEnabled()  # nobody moves a stick
@@ -165,10 +217,10 @@ def test_tests_are_asked_for_in_order(station: Station) -> None:
         panel.tests.item(row).setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
     panel.repeat.setValue(3)
     QtTest.QTest.keyClick(station, Qt.Key.Key_F5)
-    node, values = asked(station, "set_parameters")[0]
+    node, values = requests(station, "set_parameters")[0]
     assert node == "/guidance" and values == {"test": "line,torus", "repeat": 3, "test_duration_s": 0.0}
     panel._begin(Reply(True, ""))
-    assert asked(station, "call") == ["/guidance/start_test"]
+    assert requests(station, "call") == ["/guidance/start_test"]
     panel._begin(Reply(False, "test = 'x': unknown"))
     assert panel.note.text() == "test = 'x': unknown" and panel.note.objectName() == "bad"
 
@@ -177,29 +229,29 @@ def test_the_countdown_is_shown(station: Station) -> None:
     station.tabs.setCurrentWidget(station.test_panel)
     status = {"state": "waiting", "test": "circle", "countdown_s": 3.2, "sequence": ["line", "circle"], "index": 1,
               "round": 2, "rounds": 3, "waiting_for": []}  # fmt: skip
-    tell(station, updates.TestUpdate(status))
+    send(station, updates.TestUpdate(status))
     assert station.test_panel.headline.text() == "circle, 2 of 2, round 2 of 3: getting ready"
     assert station.test_panel.bar.format() == "starts in 3.2 s"
-    tell(
+    send(
         station, updates.TestUpdate(status | {"countdown_s": None, "waiting_for": ["bluerov3 is 3.1 m from its place"]})
     )
     assert station.test_panel.note.text() == "bluerov3 is 3.1 m from its place"
 
 
-def test_broken_limits_are_marked_in_words_and_colour(station: Station) -> None:
-    tell(station, updates.OdometryUpdate("bluerov3", state(0.0, -0.5, 20.0)))
+def test_violated_limits_are_marked_in_words_and_colour(station: Station) -> None:
+    send(station, updates.OdometryUpdate("bluerov3", state(0.0, -0.5, 20.0)))
     card = station.vehicle_panel.cards["bluerov3"]
-    assert "LIMIT BROKEN" in card.state.text() and card.property("alarm") == "true"
+    assert "LIMIT VIOLATED" in card.state.text() and card.property("alarm") == "true"
     assert "TOO CLOSE" in card.rows[0].accessibleName() and "out of sight" in card.rows[0].accessibleName()
-    assert card.rows[0].angle._keeping is Keeping.BROKEN
-    tell(station, updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -90.0)))
+    assert card.rows[0].angle._severity is Severity.ERROR
+    send(station, updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -90.0)))
     assert card.property("alarm") == "false"
 
 
-def test_tuning_shows_what_the_node_says(station: Station, tmp_path: Path) -> None:
+def test_tuning_shows_what_the_node_reports(station: Station, tmp_path: Path) -> None:
     panel = station.tuning_panel
     station.tabs.setCurrentWidget(panel)
-    assert panel.target.currentText() == "all controllers" and asked(station, "describe")[-1] == "/bluerov2/mpc"
+    assert panel.target.currentText() == "all controllers" and requests(station, "describe")[-1] == "/bluerov2/mpc"
     parameters = (
         ParameterInfo("limits.distance_soft_m", 2.0, "", 0.0, 100.0),
         ParameterInfo("fleet", "two", read_only=True),
@@ -210,7 +262,7 @@ def test_tuning_shows_what_the_node_says(station: Station, tmp_path: Path) -> No
     item = panel.item("limits.distance_soft_m")
     assert item is not None and [item.text(i) for i in range(4)] == ["distance_soft_m", "2", "m", "0 … 100"]
     item.setText(VALUE, "0.5")
-    sent = asked(station, "set_parameters")
+    sent = requests(station, "set_parameters")
     assert sent == [(f"/{v}/mpc", {"limits.distance_soft_m": 0.5}) for v in ("bluerov2", "bluerov3")]
     panel._answered("/bluerov3/mpc", "limits.distance_soft_m", 0.5, Reply(False, "expected ≥"))
     assert panel.note.text() == "/bluerov3/mpc refuses: expected ≥" and item.text(VALUE) == "2"
@@ -228,9 +280,9 @@ def test_water_that_cannot_be_is_refused_here(station: Station) -> None:
     panel.current[0].setValue(4.0)
     panel.waves[0].setValue(3.0)
     panel.apply_water()
-    assert asked(station, "water") == [] and "at most 5" in panel.note.text()
+    assert requests(station, "water") == [] and "at most 5" in panel.note.text()
     panel.still()
-    assert asked(station, "water")[0].current_mps == (0.0, 0.0, 0.0)
+    assert requests(station, "water")[0].current_mps == (0.0, 0.0, 0.0)
 
 
 # -- looks ------------------------------------------------------------------------------------------------------
@@ -239,7 +291,7 @@ def test_water_that_cannot_be_is_refused_here(station: Station) -> None:
 @pytest.mark.parametrize("size", [(1024, 640), (1920, 1080), (3840, 2160)])
 @pytest.mark.parametrize("theme", list(THEMES.values()), ids=lambda t: t.name)
 def test_every_tab_fits_every_size(station: Station, size: tuple[int, int], theme: Any) -> None:
-    station.dress(theme)
+    station.apply_theme(theme)
     station.resize(*size)
     for index in range(station.tabs.count()):
         station.tabs.setCurrentIndex(index)
@@ -291,7 +343,7 @@ def test_running_on_leaves_no_more_memory_behind(station: Station) -> None:
             station.update_queue.put(updates.ClockUpdate(t_s))
             for text in (f"event {k}", f"another {k}"):
                 station.update_queue.put(updates.EventUpdate(0, text))
-            station.beat()
+            station.process_updates()
             station.view.refresh(time.monotonic())
             station.show_numbers(time.monotonic())
             application().processEvents()
@@ -348,7 +400,7 @@ def test_plugin_xml_names_a_class_that_is_a_plugin(monkeypatch: pytest.MonkeyPat
     found.save_settings(None, store)
     assert settings["theme"] == "light"
     found.shutdown_plugin()
-    assert link.asked == [("close", None)]
+    assert link.requests == [("close", None)]
 
 
 def test_qt_is_imported_in_one_place_only() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +23,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist fo
 pytest.importorskip("pyqtgraph")
 from PySide6 import QtTest  # the tests' own mouse and keyboard
 from rclpy.qos import QoSProfile
-from std_msgs.msg import Bool
+from std_msgs.msg import UInt64
 
 from shoal.messages import topics
 from shoal_ros import convert, endpoints
@@ -45,7 +47,7 @@ class World:
     """A fleet of two, a station, and an observer that knows neither."""
 
     def __init__(self, b: Harness, folder: Path) -> None:
-        self.bench, self.children = b, b.children
+        self.harness, self.children = b, b.children
         self.app = application()
         self.specs = {s.full_name: s for s in fleet_nodes("two", use_relay=True, lockstep=True, display=False)}
         recording = {"folder": str(folder), "use_sim_time": True, "fleet": "two"}
@@ -53,21 +55,24 @@ class World:
         b.follow_clock()
         self.reference, self.waypoints = b.listen(topics.REFERENCE), b.listen(topics.WAYPOINTS)
         self.truth = {v: b.listen(topics.TRUTH, vehicle=v) for v in VEHICLES}
-        self.thrust = {(v, t): b.listen(topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
         b.start(*self.specs.values())
-        update_queue, model = UpdateQueue(), FleetModel()
-        self.link = RosLink(update_queue, b.domain.number)
-        self.station = Station(model, update_queue, self.link)
-        self.station.resize(1280, 800)
-        self.station.show()
-        self.station.start()
+        self.station, self.link = self.open_station()
+
+    def open_station(self) -> tuple[Station, RosLink]:
+        update_queue = UpdateQueue()
+        link = RosLink(update_queue, self.harness.domain.number)
+        station = Station(FleetModel(), update_queue, link)
+        station.resize(1280, 800)
+        station.show()
+        station.start()
+        return station, link
 
     @property
     def model(self) -> FleetModel:
         return self.station.model
 
     def start(self, name: str) -> None:
-        self.bench.start(self.specs[name])
+        self.harness.start(self.specs[name])
 
     def kill(self, name: str, how: signal.Signals = signal.SIGKILL) -> None:
         self.children[name].signal(how)
@@ -76,13 +81,13 @@ class World:
     def turn(self) -> None:
         """Window and observer get their share; then the lists are cut, or they would grow."""
         self.app.processEvents()
-        self.bench.linger(0.01)
-        for heard in (self.reference, *self.truth.values()):
-            del heard[:-5]
+        self.harness.linger(0.01)
+        for received in (self.reference, *self.truth.values()):
+            del received[:-5]
 
     @property
     def t_s(self) -> float:
-        return self.bench.t_s
+        return self.harness.t_s
 
     def until(self, holds: Callable[[], Any], what: str, wall_s: float = 40.0) -> None:
         end = time.monotonic() + wall_s
@@ -135,12 +140,12 @@ def w(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             world.close()
 
 
-def test_it_shows_what_the_fleet_says(w: World) -> None:
+def test_it_shows_what_the_fleet_publishes(w: World) -> None:
     model = w.model
     w.until(lambda: model.mode == "hold" and model.sight_pairs and model.preview is not None, "guidance")
     w.until(lambda: model.fleet is not None, "the fleet file's name")
     assert set(model.sight_pairs) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
-    assert model.vehicles["bluerov2"].limit_N == pytest.approx(16.6)
+    assert model.vehicles["bluerov2"].thrust_limits_N[1] == pytest.approx([16.6] * 8)
     w.until(lambda: all(np.isfinite(v.thrust_N).all() for v in model.vehicles.values()), "thrust")
     w.until(lambda: "bluerov3" in model.vehicles["bluerov2"].reported, "sight")
     cards = w.station.vehicle_panel.cards
@@ -201,7 +206,7 @@ def test_modes_follow_the_buttons_and_the_keyboard(w: World) -> None:
 
 
 class Log:
-    """A topic's messages with the moment they were sent, however late this busy process reads them."""
+    """A topic's messages with the time they were sent, however late this busy process reads them."""
 
     def __init__(self, b: Harness, topic: topics.Topic, **names: str) -> None:
         qos = QoSProfile(depth=5000, reliability=PROFILES[topic.qos].reliability)
@@ -220,8 +225,8 @@ def test_stop_zeroes_every_thruster_within_a_fifth_of_a_second(w: World) -> None
     w.station.waypoints.clear()
     w.station.waypoints.add((-2.0, 2.0, 6.0))
     w.station.waypoint_panel.go()
-    clock = Log(w.bench, topics.CLOCK)
-    logs = {(v, t): Log(w.bench, topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
+    clock = Log(w.harness, topics.CLOCK)
+    logs = {(v, t): Log(w.harness, topics.THRUST, vehicle=v, thruster=t) for v in VEHICLES for t in THRUSTERS}
 
     def loud(vehicle: str) -> bool:
         return any(log.read() and abs(log.sent[-1][1].data) > 0.3 for (v, _), log in logs.items() if v == vehicle)
@@ -244,6 +249,42 @@ def test_stop_zeroes_every_thruster_within_a_fifth_of_a_second(w: World) -> None
         assert len(running) <= 4, name  # control periods in 0.2 s
     w.until(lambda: w.model.stopped and w.model.mode == "hold", "the window to know")
     w.until(lambda: w.station.bar.stop_button.text() == "STOPPED", "the button")
+    w.until(lambda: w.model.stop.dissenting == (), "all holders to agree")
+    states = [w.model.vehicles[v].status_line(time.monotonic())[1] for v in VEHICLES]
+    assert all(s.startswith("zero thrust: stopped by") for s in states), states
+
+
+def test_a_new_station_shows_release_at_once(w: World) -> None:
+    """Nobody publishes STOP any more; the newcomer learns it from the fleet, and its Release is the real one."""
+    assert w.model.stopped
+    station, link = w.open_station()
+    try:
+        w.until(lambda: station.bar.release.isVisible(), "the new station's Release")
+        assert station.model.stop.state == w.model.stop.state
+        w.until(lambda: station.bar.stop_button.text() == "STOPPED", "the new station's button")
+        QtTest.QTest.mouseClick(station.bar.release, LEFT)
+        w.until(lambda: not w.model.stopped and not station.model.stopped, "the release in both stations")
+        QtTest.QTest.mousePress(station.bar.stop_button, LEFT)
+        w.until(lambda: w.model.stopped and station.model.stopped, "STOP in both stations")
+    finally:
+        station.close_down()
+        station.close()
+        link.close()
+        w.station.activateWindow()  # keys go to the active window; there is no window manager here
+    w.pass_s(0.5)
+    assert w.model.stopped  # closing the station that pressed STOP releases nothing
+
+
+def test_a_stop_outlives_every_node(w: World) -> None:
+    """Controllers killed in turn come back stopped, and so does guidance."""
+    assert w.model.stopped
+    counter = w.model.stop.state.counter
+    for name in ("/bluerov2/mpc", "/bluerov3/mpc", "/guidance"):
+        w.kill(name)
+        w.start(name)
+        w.until(lambda n=name: "still stopped" in "\n".join(w.children[n].lines), f"{name} to remember")
+    w.pass_s(1.0)
+    assert w.model.stopped and w.model.stop.state.counter == counter
 
 
 def test_the_current_reaches_the_plant(w: World) -> None:
@@ -268,6 +309,58 @@ def test_the_current_reaches_the_plant(w: World) -> None:
     w.mode("hold")
     QtTest.QTest.mouseClick(w.station.bar.release, LEFT)
     w.until(lambda: not w.model.stopped, "the release")
+    w.until(lambda: w.model.stop.dissenting == (), "all holders to agree")
+
+
+STATION = """
+import sys
+from shoal_rqt.qt import application, QtCore
+from shoal_rqt.window import make_station
+app = application()
+station, link = make_station("two", int(sys.argv[1]))
+station.show()
+
+def look():
+    if station.model.mode and len(station.model.nodes) > 4 and not timer.property("done"):
+        timer.setProperty("done", True)
+        if sys.argv[2] == "stop":
+            station.bar.stop()
+        print("ready", flush=True)
+
+timer = QtCore.QTimer()
+timer.timeout.connect(look)
+timer.start(50)
+app.exec()
+"""
+
+
+def crash_a_station(w: World, what: str, when: Callable[[], bool]) -> None:
+    command = [sys.executable, "-c", STATION, str(w.harness.domain.number), what]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        w.until(when, f"a second station: {what}")
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+def test_a_station_that_crashes_changes_nothing(w: World) -> None:
+    w.station.waypoints.clear()
+    w.station.waypoints.add((1.0, -2.0, 6.0))
+    w.station.waypoint_panel.go()
+    w.until(lambda: w.model.mode == "waypoints", "the fleet to swim")
+    crash_a_station(w, "watch", lambda: True)
+    w.pass_s(0.5)
+    assert not w.model.stopped and w.model.mode == "waypoints"
+    log = Log(w.harness, topics.THRUST, vehicle="bluerov2", thruster="thruster1")
+    w.until(lambda: any(message.data for _, message in log.read()), "thrust")
+    crash_a_station(w, "stop", lambda: w.model.stopped)
+    log.sent.clear()
+    w.pass_s(1.0)
+    assert w.model.stopped and len(log.read()) > 5 and not any(message.data for _, message in log.sent[-5:])
+    QtTest.QTest.mouseClick(w.station.bar.release, LEFT)
+    w.until(lambda: not w.model.stopped and w.model.stop.dissenting == (), "the release")
 
 
 def test_a_refusal_is_shown_with_the_nodes_reason(w: World) -> None:
@@ -293,7 +386,7 @@ def test_link_loss_goes_to_the_relay(w: World) -> None:
     panel.loss.setValue(30)
     QtTest.QTest.mouseClick(panel.link_button, LEFT)
     w.until(lambda: w.model.statuses.get("shoal: relay") is not None
-            and w.model.statuses["shoal: relay"].values.get("loss") == "0.3", "the relay's word")  # fmt: skip
+            and w.model.statuses["shoal: relay"].values.get("loss") == "0.3", "the relay's report")  # fmt: skip
     panel.loss.setValue(0)
     QtTest.QTest.mouseClick(panel.link_button, LEFT)
 
@@ -327,25 +420,29 @@ def test_nodes_may_go_and_come_back(w: World) -> None:
     w.tab("Vehicles")
     for name in ("/guidance", "/bluerov3/mpc"):
         w.kill(name)
-    # STOP needs neither of them: the station itself says zero to the thrusters.
-    killed_ns = time.time_ns()
-    logs = [Log(w.bench, topics.THRUST, vehicle="bluerov3", thruster=t) for t in THRUSTERS]
+    # STOP needs neither of them: the plant and the other controller hold it.
     QtTest.QTest.keyClick(w.station, Qt.Key.Key_Escape)
-    w.until(lambda: all(len(log.read()) > 2 for log in logs), "zeros without a controller")
-    assert all(message.data == 0.0 for log in logs for ns, message in log.sent if ns > killed_ns)
-    w.bench.publisher(topics.STOP).publish(Bool(data=False))  # somebody else releases it
+    w.until(lambda: w.model.stopped, "STOP without guidance and a controller")
+    release = w.harness.publisher(topics.RELEASE)
+    w.until(lambda: release.get_subscription_count() >= 2, "the holders")
+    release.publish(UInt64(data=w.model.stop.state.counter))  # somebody else releases it
     w.until(lambda: not w.model.stopped, "the release")
-    w.until(lambda: "no plan" in w.model.vehicles["bluerov2"].words(time.monotonic())[1], "bluerov2 to miss the other")
+    w.until(
+        lambda: "lost contact" in w.model.vehicles["bluerov2"].status_line(time.monotonic())[1],
+        "bluerov2 to miss the other",
+    )
     for name in ("/guidance", "/bluerov3/mpc"):
         w.start(name)
-    w.until(lambda: w.model.vehicles["bluerov2"].words(time.monotonic())[1] == "following", "bluerov2 to be content")
+    w.until(
+        lambda: w.model.vehicles["bluerov2"].status_line(time.monotonic())[1] == "following", "bluerov2 to be content"
+    )
     w.mode("waypoints")
     w.mode("hold")
     w.kill("/dynamics", signal.SIGINT)
-    w.until(lambda: all(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
+    w.until(lambda: all(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
     w.until(lambda: "LOST" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card to say so")
     w.start("/dynamics")
-    w.until(lambda: not any(v.lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
+    w.until(lambda: not any(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
 
 
 def test_the_report_opens(w: World) -> None:

@@ -26,6 +26,8 @@ PROFILES: dict[str, Qos] = {
     "reliable": Qos(reliable=True, depth=10),  # requests: each one counts
     "events": Qos(reliable=True, depth=10),
     "latched": Qos(reliable=True, depth=1, latched=True),  # late joiners get the last message
+    # Of many publishers: a queue of one would keep the state of one of them and lose the rest.
+    "latched_by_many": Qos(reliable=True, depth=64, latched=True),
     "display": Qos(reliable=False, depth=1),  # for eyes and plots
     "tf": Qos(reliable=True, depth=100),  # as tf2_ros publishes it
 }

@@ -1,4 +1,4 @@
-"""Always in sight: who moves the fleet, what time it is, and STOP."""
+"""Always visible: who moves the fleet, the time, and STOP."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class CommandBar(QtWidgets.QFrame):
     """STOP goes straight to the link: nothing else has to work for it."""
 
     test_wanted = Signal()
+    refused = Signal(str)
 
     def __init__(self, model: FleetModel, link: Link) -> None:
         super().__init__()
@@ -33,7 +34,7 @@ class CommandBar(QtWidgets.QFrame):
             button.setCheckable(True)
             button.setToolTip(tip)
             button.setMinimumHeight(34)
-            button.clicked.connect(lambda _=False, mode=mode: self.ask(mode))
+            button.clicked.connect(lambda _=False, mode=mode: self.request_mode(mode))
             row.addWidget(button)
             self.modes[mode] = button
         self.time, self.note = label("", "title"), label("", "quiet")
@@ -47,25 +48,36 @@ class CommandBar(QtWidgets.QFrame):
         row.addWidget(self.recording)
         self.release = QtWidgets.QPushButton("Release")
         self.release.setToolTip("Let the controllers work again (Ctrl+Shift+R)")
-        self.release.clicked.connect(lambda: self.stop(False))
+        self.release.clicked.connect(self.release_stop)
         self.stop_button = QtWidgets.QPushButton("STOP")
         self.stop_button.setObjectName("stop")
         self.stop_button.setMinimumHeight(46)
         self.stop_button.setToolTip("Zero thrust on every vehicle, at once (Esc)")
-        self.stop_button.pressed.connect(lambda: self.stop(True))  # on the press, not on letting go
+        self.stop_button.pressed.connect(self.stop)  # on the press, not on letting go
         row.addWidget(self.release)
         row.addWidget(self.stop_button)
         self.release.setVisible(False)
 
-    def stop(self, stopped: bool) -> None:
-        """Stop, or let go again. Afterwards the fleet holds: a setpoint that went on meanwhile would pull it along."""
-        self._link.stop(stopped)
+    def stop(self) -> None:
+        """Zero thrust. The setpoint holds: one that moved on meanwhile would pull the fleet along after the release."""
+        self._link.stop()
         self._link.set_mode("hold")
 
-    def ask(self, mode: str) -> None:
-        """The buttons show what guidance says, not what was asked."""
+    def release_stop(self) -> None:
+        """The STOP that is shown, and no other; the fleet holds afterwards. A STOP nobody confirmed is withdrawn."""
+        counter = self._model.stop.releasable
+        if counter is None:
+            self._link.withdraw_stop()
+            return
+        self._link.release(counter)
+        self._link.set_mode("hold")
+
+    def request_mode(self, mode: str) -> None:
+        """The buttons show the mode that guidance reports, not the one that was asked for."""
         self._show_mode()
-        if mode == "test":
+        if mode != "hold" and (refusal := self._model.stop.refusal):
+            self.refused.emit(refusal)
+        elif mode == "test":
             self.test_wanted.emit()
         else:
             self._link.set_mode(mode)
@@ -75,7 +87,7 @@ class CommandBar(QtWidgets.QFrame):
         for mode, button in self.modes.items():
             button.setChecked(mode == self._model.mode and guided)
             button.setEnabled(guided and (mode != "manual" or self._model.stick or self._model.mode == "manual"))
-        stick = "The stick moves the setpoint (F3)" if self._model.stick else "No joystick heard on /fleet/cmd_vel"
+        stick = "The stick moves the setpoint (F3)" if self._model.stick else "No joystick publishes on /fleet/cmd_vel"
         self.modes["manual"].setToolTip(stick)
 
     def refresh(self, wall_s: float) -> None:
@@ -83,8 +95,8 @@ class CommandBar(QtWidgets.QFrame):
         model = self._model
         self._show_mode()
         self.time.setText("no time yet" if model.t_s is None else f"{model.t_s:.1f} s")
-        self.note.setText(self._situation(wall_s))
-        self.release.setVisible(model.stopped)
+        self._show_situation(wall_s)
+        self.release.setVisible(model.stop.releasable is not None or model.stop.requested)
         if self.stop_button.property("stopped") != (stopped := "true" if model.stopped else "false"):
             self.stop_button.setProperty("stopped", stopped)
             self.stop_button.setText("STOPPED" if model.stopped else "STOP")
@@ -92,16 +104,24 @@ class CommandBar(QtWidgets.QFrame):
         status = model.statuses.get("shoal: recorder")
         self.recording.setText("● REC" if status and status.message == "recording" else "")
 
+    def _show_situation(self, wall_s: float) -> None:
+        stop = self._model.stop.sentence()
+        self.note.setText(stop or self._situation(wall_s))
+        self.note.setToolTip(self.note.text())
+        if self.note.objectName() != (look := "bad" if stop else "quiet"):
+            self.note.setObjectName(look)
+            restyle(self.note)
+
     def _situation(self, wall_s: float) -> str:
         """The most important thing in a few words."""
         model = self._model
-        lost = [v.name for v in model.vehicles.values() if v.lost(wall_s)]
-        if model.clock_stands(wall_s):
-            return "the clock stands"
+        lost = [v.name for v in model.vehicles.values() if v.is_lost(wall_s)]
+        if model.clock_has_stopped(wall_s):
+            return "the clock has stopped"
         if lost:
             return f"lost: {', '.join(lost)}"
         if not model.vehicles:
-            return "no vehicle heard"
+            return "no vehicle found"
         if model.nodes and "/guidance" not in model.nodes:
             return "no guidance: the fleet holds"
         return f"{len(model.vehicles)} vehicles"

@@ -37,7 +37,7 @@ class EnvironmentPanel(QtWidgets.QWidget):
         self.shape.addItems(["sine", "square"])
         self.apply_button = QtWidgets.QPushButton("Apply to the water")
         self.still_button = QtWidgets.QPushButton("Still water")
-        self.heard = label("", "quiet", wrap=True)
+        self.now = label("", "quiet", wrap=True)
         self.loss = _number(100.0, 5.0, " %", low=0.0, decimals=0)
         self.delay, self.jitter = (_number(60.0, 0.1, " s", low=0.0) for _ in range(2))
         self.line_of_sight = QtWidgets.QCheckBox("only in line of sight")
@@ -69,7 +69,7 @@ class EnvironmentPanel(QtWidgets.QWidget):
         links.addRow("delay", self.delay)
         links.addRow("jitter, up to", self.jitter)
         links.addRow("", self.line_of_sight)
-        for part in (label("Water", "title"), water, row, self.heard, label("Link between vehicles", "title"), links):
+        for part in (label("Water", "title"), water, row, self.now, label("Link between vehicles", "title"), links):
             layout.addWidget(part) if isinstance(part, QtWidgets.QWidget) else layout.addLayout(part)
         for widget in (self.link_button, self.link_note, self.note):
             layout.addWidget(widget)
@@ -77,7 +77,7 @@ class EnvironmentPanel(QtWidgets.QWidget):
 
     @property
     def water(self) -> Water:
-        """What stands in the fields."""
+        """As entered."""
         c, w = [box.value() for box in self.current], [box.value() for box in self.waves]
         square = self.shape.currentText() == "square"
         return Water((c[0], c[1], c[2]), (w[0], w[1], w[2]), self.period.value(), "square" if square else "sine")
@@ -85,10 +85,10 @@ class EnvironmentPanel(QtWidgets.QWidget):
     def apply_water(self) -> None:
         """To the plant."""
         if problem := self.water.problem():
-            self._say(problem, bad=True)
+            self._show_note(problem, bad=True)
             return
         self._link.set_water(self.water)
-        self._say("waves come from this window: they end when it closes" if self.water.moving else "")
+        self._show_note("waves come from this window: they end when it closes" if self.water.moving else "")
 
     def still(self) -> None:
         """No current, no waves."""
@@ -105,22 +105,22 @@ class EnvironmentPanel(QtWidgets.QWidget):
         self._link.set_parameters(RELAY, values, self._link_answered)
 
     def _link_answered(self, reply: Reply) -> None:
-        self._say("link: " + (reply.text or "set"), bad=not reply.ok)
+        self._show_note("link: " + (reply.text or "set"), bad=not reply.ok)
 
     def refresh(self) -> None:
-        """What others say of it."""
+        """As it is now."""
         current, status = self._model.current_mps, self._model.statuses.get("shoal: relay")
         if current is not None:
-            told = ", ".join(f"{v:+.2f}" for v in current)
-            self.heard.setText(f"the water now: {told} m/s ({float(np.linalg.norm(current)):.2f} m/s)")
+            parts = ", ".join(f"{v:+.2f}" for v in current)
+            self.now.setText(f"the water now: {parts} m/s ({float(np.linalg.norm(current)):.2f} m/s)")
         there = RELAY in self._model.nodes or not self._model.nodes
         self.link_button.setEnabled(there)
         passed = status.values.get("passed", "") if status else ""
         self.link_note.setText(
-            passed if there else "No relay: vehicles hear each other directly. Start with `shoal up --relay`."
+            passed if there else "No relay: vehicles receive each other directly. Start with `shoal up --relay`."
         )
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         self.note.setObjectName("bad" if bad else "quiet")
         restyle(self.note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal_rqt.model import MOST_EVENTS, Event, FleetModel
+from shoal_rqt.model import MAX_EVENTS, Event, FleetModel
 from shoal_rqt.qt import Qt, QtGui, QtWidgets
 from shoal_rqt.theme import LIGHT, Theme, restyle
 from shoal_rqt.widgets.vehicle_card import LEVELS, label
@@ -36,7 +36,7 @@ class EventLine(QtWidgets.QWidget):
         layout.addWidget(self.list)
         layout.addLayout(row)
 
-    def dress(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Colours of the list's lines."""
         self._theme, self._shown = theme, None
 
@@ -57,7 +57,7 @@ class EventLine(QtWidgets.QWidget):
             if event.level:
                 item.setForeground(QtGui.QColor(self._theme.warn if event.level == 1 else self._theme.bad))
             self.list.addItem(item)
-        while self.list.count() > MOST_EVENTS:
+        while self.list.count() > MAX_EVENTS:
             self.list.takeItem(0)
         self.list.scrollToBottom()
 

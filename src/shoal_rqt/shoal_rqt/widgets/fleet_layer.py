@@ -6,15 +6,15 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 
+from shoal.messages.health import Severity
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtGui
-from shoal_rqt.sight import Keeping
 from shoal_rqt.theme import Theme, faded
 from shoal_rqt.widgets.pens import NO_BRUSH, pen
 
 Array = NDArray[np.float64]
 STALE_S = 2.0  # of wall time; an older reference is drawn faint
-KINDS = (Keeping.INSIDE, Keeping.SOFT, Keeping.BROKEN)
+KINDS = (Severity.OK, Severity.WARNING, Severity.ERROR)
 
 
 class FleetLayer:
@@ -43,7 +43,7 @@ class FleetLayer:
     def _show_reference(self, model: FleetModel, theme: Theme, wall_s: float) -> None:
         preview = model.preview
         points = np.zeros((0, 3)) if preview is None else preview.positions_m
-        stale = model.reference_heard_s is None or wall_s - model.reference_heard_s > STALE_S
+        stale = model.reference_received_s is None or wall_s - model.reference_received_s > STALE_S
         colour = faded(theme.reference, 0.3 if stale else 1.0)
         for curve, dots, down in ((self.preview, self.setpoint, 0), (self.side_preview, self.side_setpoint, 2)):
             curve.setData(points[:, 1], points[:, down], pen=pen(colour, 2.0, dashed=True))
@@ -51,10 +51,10 @@ class FleetLayer:
                 points[:1, 1], points[:1, down], symbol="crosshair", size=22, pen=pen(colour, 2.0), brush=NO_BRUSH
             )
         spots, side_spots = [], []
-        if preview is not None and model.slots is not None:
+        if preview is not None and model.placement is not None:
             for index, name in enumerate(model.vehicles):
-                if name in model.slots.offsets:
-                    own = model.slots.setpoint(name, preview).positions_m[0]
+                if name in model.placement.offsets:
+                    own = model.placement.setpoint(name, preview).positions_m[0]
                     look = {"pen": pen(theme.vehicle(index), 2.0), "brush": NO_BRUSH, "symbol": "s", "size": 10}
                     spots.append({"pos": (own[1], own[0]), **look})
                     side_spots.append({"pos": (own[1], own[2]), **look})
@@ -70,23 +70,23 @@ class FleetLayer:
         self.side_queue.setData(points[:, 1], points[:, 2], pen=line)
 
     def _show_links(self, model: FleetModel, theme: Theme, wall_s: float) -> None:
-        """A line from each seer to what it must see; the broken ones are thick and say their angle."""
-        ends: dict[Keeping, list[Array]] = {kind: [] for kind in KINDS}
+        """A line from each vehicle to each one it must see; where sight is lost it is thick and shows the angle."""
+        ends: dict[Severity, list[Array]] = {kind: [] for kind in KINDS}
         texts: list[tuple[str, Array]] = []
         for seer, seen in model.sight_pairs:
             a, b = model.vehicles.get(seer), model.vehicles.get(seen)
             if a is None or b is None or a.position_m is None or b.position_m is None:
                 continue
-            if a.lost(wall_s) or b.lost(wall_s):
+            if a.is_lost(wall_s) or b.is_lost(wall_s):
                 continue
-            sight = model.sight(seer, seen, wall_s)
-            ends[sight.angle_keeping] += [a.position_m, b.position_m]
-            if sight.angle_keeping is Keeping.BROKEN:
-                texts.append((f"{seer} looks {sight.angle_deg:.0f}° away", a.position_m))
+            view = model.neighbour(seer, seen, wall_s)
+            ends[view.sight_severity] += [a.position_m, b.position_m]
+            if view.sight_severity is Severity.ERROR:
+                texts.append((f"{seer} looks {view.angle_deg:.0f}° away", a.position_m))
         looks = {
-            Keeping.INSIDE: pen(faded(theme.ink, 0.18), 1.0),
-            Keeping.SOFT: pen(theme.warn, 2.0, dashed=True),
-            Keeping.BROKEN: pen(theme.bad, 4.0),
+            Severity.OK: pen(faded(theme.ink, 0.18), 1.0),
+            Severity.WARNING: pen(theme.warn, 2.0, dashed=True),
+            Severity.ERROR: pen(theme.bad, 4.0),
         }
         for kind, curve in self.links.items():
             points = np.array(ends[kind]).reshape(-1, 3)

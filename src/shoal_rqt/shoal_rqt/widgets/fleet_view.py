@@ -88,7 +88,7 @@ class FleetView(QtWidgets.QWidget):
         view.setMinimumSize(220, 90)
         view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def dress(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Colours that pyqtgraph does not take from the style sheet."""
         self._theme = theme
         for view in (self.above, self.side):

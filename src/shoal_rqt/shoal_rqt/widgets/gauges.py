@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.health import Severity
 from shoal_rqt.qt import Qt, QtCore, QtGui, QtWidgets
-from shoal_rqt.sight import Keeping
 from shoal_rqt.theme import LIGHT, Theme, faded
+from shoal_rqt.vehicle_state import VehicleState
 
 Array = NDArray[np.float64]
+MIN_BARS = 4  # with fewer thrusters than that, bars do not get wider
 
 
 class ThrustBars(QtWidgets.QWidget):
@@ -17,23 +19,22 @@ class ThrustBars(QtWidgets.QWidget):
 
     def __init__(self, parent: QtWidgets.QWidget | None = None) -> None:
         super().__init__(parent)
-        self._thrust_N: Array = np.full(8, np.nan)
-        self._limit_N = 1.0
-        self._saturated: NDArray[np.bool_] = np.zeros(8, dtype=bool)
+        self._share: Array = np.zeros(0)
+        self._saturated: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._theme, self._colour = LIGHT, QtGui.QColor(LIGHT.accent)
         self.setMinimumSize(120, 46)
         self.setSizePolicy(QtWidgets.QSizePolicy.Policy.Expanding, QtWidgets.QSizePolicy.Policy.Fixed)
 
-    def show_thrust(
-        self, thrust_N: Array, limit_N: float, saturated: NDArray[np.bool_], theme: Theme, colour: QtGui.QColor
-    ) -> None:
-        """Paint these."""
-        self._thrust_N, self._limit_N, self._saturated = thrust_N, limit_N, saturated
+    def show_thrust(self, vehicle: VehicleState, theme: Theme, colour: QtGui.QColor) -> None:
+        """However many thrusters it has."""
+        self._share, self._saturated = vehicle.thrust_share, vehicle.saturated
         self._theme, self._colour = theme, colour
-        full = np.flatnonzero(saturated) + 1
-        told = ", ".join(f"{f:.1f}" for f in thrust_N)
+        full = ", ".join(str(i) for i in np.flatnonzero(self._saturated) + 1)
+        forces = ", ".join(f"{f:.1f}" for f in vehicle.thrust_N)
         self.setToolTip(
-            f"Thrust 1…{len(thrust_N)}: {told} N of ±{limit_N:g} N" + (f"; at the limit: {full}" if len(full) else "")
+            f"Thrust 1…{len(vehicle.thrust_N)}: {forces} N" + (f"; at the limit: {full}" if full else "")
+            if len(vehicle.thrust_N)
+            else "No thruster found yet"
         )
         self.update()
 
@@ -41,14 +42,13 @@ class ThrustBars(QtWidgets.QWidget):
         painter = QtGui.QPainter(self)
         painter.setRenderHint(QtGui.QPainter.RenderHint.Antialiasing)
         area = QtCore.QRectF(self.rect()).adjusted(1, 3, -1, -3)
-        count, middle, half = len(self._thrust_N), area.center().y(), area.height() / 2
-        pitch = area.width() / count
-        for i, force in enumerate(self._thrust_N.tolist()):
+        middle, half = area.center().y(), area.height() / 2
+        pitch = area.width() / max(len(self._share), MIN_BARS)
+        for i, share in enumerate(np.clip(self._share, -1.0, 1.0).tolist()):
             left, width = area.left() + (i + 0.18) * pitch, 0.64 * pitch
             painter.fillRect(QtCore.QRectF(left, area.top(), width, area.height()), faded(self._theme.line, 0.45))
-            if not np.isfinite(force):
+            if not np.isfinite(share):
                 continue
-            share = float(np.clip(force / self._limit_N, -1.0, 1.0))
             top = middle - max(share, 0.0) * half
             full = bool(self._saturated[i])
             colour = QtGui.QColor(self._theme.bad) if full else self._colour
@@ -69,25 +69,25 @@ class BandGauge(QtWidgets.QWidget):
         self._unit, self._digits, self._rising = unit, digits, rising
         self._value: float | None = None
         self._soft, self._hard, self._most = 1.0, 2.0, 3.0
-        self._keeping, self._counts, self._theme = Keeping.INSIDE, True, LIGHT
+        self._severity, self._counts, self._theme = Severity.OK, True, LIGHT
         self.setFixedHeight(max(18, self.fontMetrics().height() + 2))
         self.setMinimumWidth(90)
         self.setSizePolicy(QtWidgets.QSizePolicy.Policy.Expanding, QtWidgets.QSizePolicy.Policy.Fixed)
 
     def show_value(
-        self, value: float | None, soft: float, hard: float, keeping: Keeping, theme: Theme, counts: bool = True
+        self, value: float | None, soft: float, hard: float, severity: Severity, theme: Theme, counts: bool = True
     ) -> None:
         """Paint it. `counts` False: no limit holds, bands are left out."""
-        self._value, self._soft, self._hard, self._keeping = value, soft, hard, keeping
+        self._value, self._soft, self._hard, self._severity = value, soft, hard, severity
         self._most = 1.5 * hard if self._rising else 2.0 * soft
         self._theme, self._counts = theme, counts
-        word = "≤" if self._rising else "≥"
-        self.setToolTip(f"aimed at {word} {soft:g}{self._unit}, must be {word} {hard:g}{self._unit}")
+        sign = "≤" if self._rising else "≥"
+        self.setToolTip(f"aim {sign} {soft:g}{self._unit}, limit {sign} {hard:g}{self._unit}")
         self.update()
 
     def paintEvent(self, event: QtGui.QPaintEvent) -> None:
         theme, painter = self._theme, QtGui.QPainter(self)
-        broken = self._keeping is Keeping.BROKEN
+        broken = self._severity is Severity.ERROR
         painter.setRenderHint(QtGui.QPainter.RenderHint.Antialiasing)
         font = self.font()
         font.setBold(broken)
@@ -122,5 +122,5 @@ class BandGauge(QtWidgets.QWidget):
             left = area.left() + area.width() * low / self._most
             band = QtCore.QRectF(left, area.top(), area.width() * (high - low) / self._most, area.height())
             painter.fillRect(band, faded(colour, 0.55))
-            if colour == theme.bad:  # hatched, for eyes that do not tell it from the others
+            if colour == theme.bad:  # hatched, for those who cannot tell its colour from the others
                 painter.fillRect(band, QtGui.QBrush(faded(theme.panel, 0.55), Qt.BrushStyle.BDiagPattern))

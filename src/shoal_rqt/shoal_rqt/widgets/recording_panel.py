@@ -56,7 +56,7 @@ class RecordingPanel(QtWidgets.QWidget):
 
     @property
     def recording(self) -> bool:
-        """As the recorder itself says."""
+        """As the recorder itself reports."""
         status = self._model.statuses.get(STATUS)
         return status is not None and status.message == "recording" and RECORDER in self._model.nodes
 
@@ -69,36 +69,36 @@ class RecordingPanel(QtWidgets.QWidget):
             return
         if RECORDER not in self._model.nodes:
             self._start_recorder()
-        self._say("asking the recorder …")
+        self._show_note("asking the recorder …")
         self._link.set_parameters(RECORDER, {"name": self.name.text().strip()}, self._begin)
 
     def _begin(self, reply: Reply) -> None:
         if reply.ok:
             self._link.call(f"{RECORDER}/start", self._started)
         else:
-            self._say(reply.text, bad=True)
+            self._show_note(reply.text, bad=True)
 
     def _started(self, reply: Reply) -> None:
-        self._say("" if reply.ok else reply.text, bad=not reply.ok)
+        self._show_note("" if reply.ok else reply.text, bad=not reply.ok)
         if reply.ok:
             self.folder = Path(reply.text)
 
     def _stopped(self, reply: Reply) -> None:
-        self._say(reply.text, bad=not reply.ok)
+        self._show_note(reply.text, bad=not reply.ok)
         self.report_button.setEnabled(reply.ok and self.folder is not None)
 
     def _start_recorder(self) -> None:
-        simulated = str(self._model.clock_heard_s is not None).lower()
+        simulated = str(self._model.clock_received_s is not None).lower()
         fleet = ["-p", f"fleet:={self._model.fleet.name}"] if self._model.fleet else []
         self._own = QtCore.QProcess(self)
-        words = ["-m", "shoal_recorder.recorder", "--ros-args", "-p", f"use_sim_time:={simulated}", *fleet]
-        self._own.start(sys.executable, words)
+        arguments = ["-m", "shoal_recorder.recorder", "--ros-args", "-p", f"use_sim_time:={simulated}", *fleet]
+        self._own.start(sys.executable, arguments)
 
     def make_report(self) -> None:
         """With `shoal bag report`, in a process of its own; opens the page when it is done."""
         if self.folder is None or self._report is not None:
             return
-        self._say("making the report …")
+        self._show_note("making the report …")
         self._report = QtCore.QProcess(self)
         self._report.setProcessChannelMode(QtCore.QProcess.ProcessChannelMode.MergedChannels)
         self._report.finished.connect(self._reported)
@@ -106,13 +106,13 @@ class RecordingPanel(QtWidgets.QWidget):
 
     def _reported(self) -> None:
         assert self._report is not None
-        said = bytes(self._report.readAllStandardOutput().data()).decode(errors="replace").strip()
+        output = bytes(self._report.readAllStandardOutput().data()).decode(errors="replace").strip()
         self._report = None
-        pages = [line.removeprefix("report: ") for line in said.splitlines() if line.startswith("report: ")]
+        pages = [line.removeprefix("report: ") for line in output.splitlines() if line.startswith("report: ")]
         if not pages:
-            self._say(said.splitlines()[-1] if said else "the report could not be made", bad=True)
+            self._show_note(output.splitlines()[-1] if output else "the report could not be made", bad=True)
             return
-        self._say(f"report: {pages[-1]}")
+        self._show_note(f"report: {pages[-1]}")
         self.open_page(QtCore.QUrl.fromLocalFile(pages[-1]))
 
     def close_down(self) -> None:
@@ -124,7 +124,7 @@ class RecordingPanel(QtWidgets.QWidget):
     # -- what is going on ---------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """As the recorder says."""
+        """As the recorder reports."""
         status, there = self._model.statuses.get(STATUS), RECORDER in self._model.nodes
         if self.recording and status is not None:
             self.folder = Path(status.values.get("folder", "")) if status.values.get("folder") else self.folder
@@ -134,7 +134,7 @@ class RecordingPanel(QtWidgets.QWidget):
             self.state.setText(f"recording for {elapsed:.0f} s, {size}{status.values.get('messages', '?')} messages")
         else:
             self._since_s = None
-            self.state.setText("not recording" if there else "no recorder runs; 'Record' starts one")
+            self.state.setText("not recording" if there else "no recorder is running; 'Record' starts one")
         self.button.setText("■ Stop" if self.recording else "● Record")
         self.where.setText("" if self.folder is None else str(self.folder))
         if len(self._model.verdicts) != self._shown_verdicts:
@@ -143,7 +143,7 @@ class RecordingPanel(QtWidgets.QWidget):
             for verdict in reversed(self._model.verdicts):
                 self.verdicts.addItem(("✓ " if verdict.passed else "✗ ") + verdict.sentence())
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         self.note.setObjectName("bad" if bad else "quiet")
         restyle(self.note)

@@ -39,14 +39,14 @@ class TestPanel(QtWidgets.QWidget):
         self.start_button = QtWidgets.QPushButton("Start")
         self.start_button.setObjectName("main")
         self.start_button.setToolTip("Start the ticked tests (F5)")
-        self.cancel_button = QtWidgets.QPushButton("Break off")
-        self.cancel_button.setToolTip("Break the tests off and hold (F2)")
+        self.cancel_button = QtWidgets.QPushButton("Abort")
+        self.cancel_button.setToolTip("Abort the tests and hold (F2)")
         self.headline, self.note = label("", "title", wrap=True), label("", "quiet", wrap=True)
         self.bar = QtWidgets.QProgressBar(maximum=1000, textVisible=True)
         self.verdict = label("", "quiet", wrap=True)
         self.file_button.clicked.connect(self._choose_file)
         self.start_button.clicked.connect(self.start)
-        self.cancel_button.clicked.connect(lambda: link.call(f"{GUIDANCE}/stop", self._answered))
+        self.cancel_button.clicked.connect(lambda: link.call(f"{GUIDANCE}/hold", self._answered))
         self._build()
 
     def _build(self) -> None:
@@ -81,16 +81,19 @@ class TestPanel(QtWidgets.QWidget):
         return [item.text() for item in items if item.checkState() == Qt.CheckState.Checked]
 
     def start(self) -> None:
-        """Tell guidance which, then to begin; each may be refused."""
+        """Hand guidance the list, then start it; either may be refused."""
+        if refusal := self._model.stop.refusal:
+            self._show_note(refusal, bad=True)
+            return
         if not self.chosen:
-            self._say("tick at least one test", bad=True)
+            self._show_note("tick at least one test", bad=True)
             return
         values = {
             "test": ",".join(self.chosen),
             "repeat": self.repeat.value(),
             "test_duration_s": self.duration.value(),
         }
-        self._say("asking guidance …")
+        self._show_note("asking guidance …")
         self._link.set_parameters(GUIDANCE, values, self._begin)
 
     def _begin(self, reply: Reply) -> None:
@@ -100,7 +103,7 @@ class TestPanel(QtWidgets.QWidget):
             self._answered(reply)
 
     def _answered(self, reply: Reply) -> None:
-        self._say(reply.text, bad=not reply.ok)
+        self._show_note(reply.text, bad=not reply.ok)
 
     def _choose_file(self) -> None:
         ask_file(self, "A path to run as a test", lambda path: self.offer(str(path), ticked=True))
@@ -108,7 +111,7 @@ class TestPanel(QtWidgets.QWidget):
     # -- what is going on ---------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """As guidance says."""
+        """As guidance reports."""
         status = self._model.test
         state = status.get("state", "idle")
         self.headline.setText(_headline(status))
@@ -123,9 +126,9 @@ class TestPanel(QtWidgets.QWidget):
             self._progress(0.0, 1.0, "on the way to the start" if state == "gliding" else "waiting until all are ready")
         waiting = status.get("waiting_for") or ()
         if state == "waiting" and waiting:
-            self._say("; ".join(waiting))
+            self._show_note("; ".join(waiting))
         elif state in ("running", "waiting"):
-            self._say("")
+            self._show_note("")
         if len(self._model.verdicts) != self._seen_verdicts:
             self._seen_verdicts = len(self._model.verdicts)
             last = self._model.verdicts[-1]
@@ -137,7 +140,7 @@ class TestPanel(QtWidgets.QWidget):
         self.bar.setValue(int(1000 * min(1.0, value / most)) if most else 0)
         self.bar.setFormat(text % (value, most) if "%" in text else text)
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         if self.note.objectName() != (look := "bad" if bad else "quiet"):
             self.note.setObjectName(look)
@@ -151,7 +154,7 @@ def _headline(status: Any) -> str:
     """`circle, 2 of 4, round 1 of 3: running`."""
     state = status.get("state", "idle")
     if state == "idle" or not status.get("test"):
-        return "No test is on."
+        return "No test is running."
     sequence, rounds = status.get("sequence") or (), int(status.get("rounds") or 1)
     parts = [str(status["test"])]
     parts += [f"{int(status.get('index', 0)) + 1} of {len(sequence)}"] if len(sequence) > 1 else []

@@ -1,4 +1,4 @@
-"""Parameters of controllers, guidance and relay: what the node says of each, changed while it runs."""
+"""Parameters of controllers, guidance and relay, as each node describes them; changed while it runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NOISE = ("use_sim_time", "start_type_description_service", "qos_overrides")
 
 
 class TuningPanel(QtWidgets.QWidget):
-    """A value is sent when it is typed; the node has the last word, and its refusal is shown."""
+    """A value is sent when it is entered; the node decides, and its refusal is shown."""
 
     def __init__(self, model: FleetModel, link: Link) -> None:
         super().__init__()
         self._model, self._link, self._theme = model, link, LIGHT
         self._known: dict[str, ParameterInfo] = {}
-        self._filling = False
+        self._filling = self._reading = False
         self._chosen = False  # whether the operator has picked a node
         self.target = Choice()
         self.target.setAccessibleName("node to tune")
@@ -87,8 +87,8 @@ class TuningPanel(QtWidgets.QWidget):
             self.target.blockSignals(False)
             if self.target.currentText() != before:
                 self._known = {}
-                if self.isVisible():
-                    self.read()
+        if self.isVisible() and not self._known and not self._reading:
+            self.read()  # a node that was just restarted may have missed the first request
 
     def _choose(self) -> None:
         self._chosen = True
@@ -100,19 +100,23 @@ class TuningPanel(QtWidgets.QWidget):
         super().showEvent(event)
 
     def read(self) -> None:
-        """Ask for everything the node may tell."""
+        """Ask for all of the node's parameters."""
         if self.nodes:
-            self._say("reading …")
+            self._reading = True
+            self._show_note("reading …")
             self._link.describe(self.nodes[0], self.show_parameters)
 
     # -- the tree -----------------------------------------------------------------------------------------------
 
     def show_parameters(self, description: Description) -> None:
         """Grouped by what stands before the first dot."""
-        if description.problem:
-            self._say(description.problem, bad=True)
+        self._reading = False
+        if description.node not in self.nodes:  # another one was chosen meanwhile
             return
-        self._say("")
+        if description.problem:
+            self._show_note(description.problem, bad=True)
+            return
+        self._show_note("")
         self._known = {p.name: p for p in description.parameters if not p.name.startswith(NOISE)}
         self._filling = True
         self.tree.clear()
@@ -177,10 +181,10 @@ class TuningPanel(QtWidgets.QWidget):
         known = self._known[name]
         self._known[name] = ParameterInfo(known.name, value, known.description, known.low, known.high, known.read_only)
         self._mark(name, self._theme.good)
-        self._say(f"{node}: {name} = {_text(value)}")
+        self._show_note(f"{node}: {name} = {_text(value)}")
 
     def _restore(self, name: str, why: str) -> None:
-        self._say(why, bad=True)
+        self._show_note(why, bad=True)
         if (item := self.item(name)) is not None:
             self._filling = True
             item.setText(VALUE, _text(self._known[name].value))
@@ -213,11 +217,11 @@ class TuningPanel(QtWidgets.QWidget):
         text = yaml.safe_dump({node: {"ros__parameters": values}}, sort_keys=False, allow_unicode=True)
         try:
             path.write_text(text, encoding="utf-8")
-            self._say(f"saved as {path.name}")
+            self._show_note(f"saved as {path.name}")
         except OSError as error:
-            self._say(f"{path}: {error.strerror}; expected a place to write to", bad=True)
+            self._show_note(f"{path}: {error.strerror}; expected a place to write to", bad=True)
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         self.note.setObjectName("bad" if bad else "quiet")
         restyle(self.note)

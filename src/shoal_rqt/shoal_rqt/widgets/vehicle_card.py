@@ -1,10 +1,10 @@
-"""One vehicle in numbers: where, how fast, what its thrusters do, whom it sees, what its controller says."""
+"""One vehicle in numbers: position, speed, thrusters, neighbours, and the state of its controller."""
 
 from __future__ import annotations
 
 from shoal_rqt.model import FleetModel
+from shoal_rqt.neighbour_view import NeighbourView
 from shoal_rqt.qt import Qt, QtWidgets
-from shoal_rqt.sight import Sight
 from shoal_rqt.theme import Theme, restyle
 from shoal_rqt.vehicle_state import VehicleState
 from shoal_rqt.widgets.gauges import BandGauge, ThrustBars
@@ -34,21 +34,21 @@ class NeighbourRow(QtWidgets.QWidget):
         row.addWidget(self.angle, 3)
         row.addWidget(self.distance, 3)
 
-    def show_sight(self, sight: Sight, model: FleetModel, theme: Theme) -> None:
+    def show_neighbour(self, view: NeighbourView, theme: Theme) -> None:
         """Bands, needle, words."""
-        limits = model.limits
-        self.name.setText(("sees " if sight.must_see else "near ") + sight.other)
-        if self.name.objectName() != (look := "bad" if sight.broken else "quiet"):
+        limits = view.limits
+        self.name.setText(("sees " if view.must_see else "near ") + view.other)
+        if self.name.objectName() != (look := "bad" if view.violates_hard_limit else "quiet"):
             self.name.setObjectName(look)
             restyle(self.name)
         self.angle.show_value(
-            sight.angle_deg, limits.fov_soft_deg, limits.fov_hard_deg, sight.angle_keeping, theme, sight.must_see
+            view.angle_deg, limits.sight_soft_deg, limits.sight_hard_deg, view.sight_severity, theme, view.must_see
         )
         self.distance.show_value(
-            sight.distance_m, limits.distance_soft_m, limits.distance_hard_m, sight.distance_keeping, theme
+            view.distance_m, limits.distance_soft_m, limits.distance_hard_m, view.distance_severity, theme
         )
-        self.setToolTip(sight.sentence())
-        self.setAccessibleName(sight.sentence())
+        self.setToolTip(view.sentence())
+        self.setAccessibleName(view.sentence())
 
 
 class VehicleCard(QtWidgets.QFrame):
@@ -85,22 +85,22 @@ class VehicleCard(QtWidgets.QFrame):
         look = f"color: {theme.vehicle(index).name()}; font-size: 14pt;"
         if self.chip.styleSheet() != look:  # Qt reads a style sheet anew each time
             self.chip.setStyleSheet(look)
-        level, words = vehicle.words(wall_s)
-        sights = model.neighbours(vehicle.name, wall_s)
-        if level < 2 and any(s.broken for s in sights):
-            level, words = 2, "LIMIT BROKEN · " + words
-        self.state.setText(words)
+        level, status = vehicle.status_line(wall_s)
+        views = model.neighbours(vehicle.name, wall_s)
+        if level < 2 and any(view.violates_hard_limit for view in views):
+            level, status = 2, "LIMIT VIOLATED · " + status
+        self.state.setText(status)
         self._look(level, alarm=level == 2)
         self._show_numbers(vehicle)
-        self.thrust.show_thrust(vehicle.thrust_N, vehicle.limit_N, vehicle.saturated, theme, theme.vehicle(index))
-        while len(self.rows) < len(sights):
+        self.thrust.show_thrust(vehicle, theme, theme.vehicle(index))
+        while len(self.rows) < len(views):
             row = NeighbourRow()
             self.rows.append(row)
             self._neighbours.addWidget(row)
         for i, row in enumerate(self.rows):
-            row.setVisible(i < len(sights))
-            if i < len(sights):
-                row.show_sight(sights[i], model, theme)
+            row.setVisible(i < len(views))
+            if i < len(views):
+                row.show_neighbour(views[i], theme)
         self._show_controller(model, vehicle, wall_s)
 
     def _look(self, level: int, alarm: bool) -> None:
@@ -150,7 +150,7 @@ class VehiclePanel(QtWidgets.QScrollArea):
         self._grid.setContentsMargins(0, 2, 4, 2)
         self._grid.setSpacing(6)
         self._empty = label(
-            "No vehicle heard yet. Start a fleet with `shoal up`, or look at ROS_DOMAIN_ID.", "quiet", wrap=True
+            "No vehicle yet. Start a fleet with `shoal up`, or check ROS_DOMAIN_ID.", "quiet", wrap=True
         )
         self._grid.addWidget(self._empty, 0, 0)
         self.setWidget(inside)

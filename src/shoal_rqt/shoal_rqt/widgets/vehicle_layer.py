@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 
+from shoal.messages.health import Severity
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtGui, QtWidgets
-from shoal_rqt.sight import Keeping
 from shoal_rqt.theme import Theme, faded
 from shoal_rqt.vehicle_state import VehicleState
 from shoal_rqt.widgets import shapes
@@ -51,12 +51,12 @@ class VehicleLayer:
         if odometry is None or euler is None:
             return
         north, east, down = odometry.position_m.tolist()
-        yaw, lost = float(np.radians(euler[2])), vehicle.lost(wall_s)
+        yaw, lost = float(np.radians(euler[2])), vehicle.is_lost(wall_s)
         colour = theme.vehicle(index)
         self._draw_sight(model, theme, colour, yaw, east, north, wall_s)
         below, side_below = self._draw_hull(theme, colour, yaw, east, north, down, lost)
         self._draw_paths(vehicle, theme, colour, lost)
-        note = f" lost for {wall_s - (vehicle.heard_s or wall_s):.0f} s" if lost else ""
+        note = f" lost for {wall_s - (vehicle.received_s or wall_s):.0f} s" if lost else ""
         for label, y in ((self.label, north - below), (self.side_label, down + side_below)):
             label.setText(vehicle.name + note, color=QtGui.QColor(theme.bad) if lost else colour)
             label.setPos(east, y)
@@ -72,9 +72,12 @@ class VehicleLayer:
         north: float,
         wall_s: float,
     ) -> None:
-        lost = model.vehicles[self.name].lost(wall_s)
+        lost = model.vehicles[self.name].is_lost(wall_s)
         limits, reach_m = model.limits, 1.35 * model.limits.distance_soft_m
-        for item, half_deg, fill in ((self.hard, limits.fov_hard_deg, 0.07), (self.soft, limits.fov_soft_deg, 0.13)):
+        for item, half_deg, fill in (
+            (self.hard, limits.sight_hard_deg, 0.07),
+            (self.soft, limits.sight_soft_deg, 0.13),
+        ):
             item.setVisible(not lost and any(a == self.name for a, _ in model.sight_pairs))
             item.setPath(shapes.wedge(yaw, half_deg, reach_m, east, north))
             item.setPen(pen(faded(colour, 0.35), 1.0, dashed=item is self.hard))
@@ -82,7 +85,7 @@ class VehicleLayer:
         # Two rings that touch: the hard distance.
         self.ring.setPath(shapes.circle(limits.distance_hard_m / 2, east, north))
         close = any(
-            model.sight(self.name, other, wall_s).distance_keeping is Keeping.BROKEN
+            model.neighbour(self.name, other, wall_s).distance_severity is Severity.ERROR
             for other in model.vehicles
             if other != self.name
         )

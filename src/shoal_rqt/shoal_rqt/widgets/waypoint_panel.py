@@ -21,7 +21,7 @@ REACHED_M = 0.02
 
 
 class WaypointPanel(QtWidgets.QWidget):
-    """The table is the list; a cell that makes no sense keeps its old value and says why."""
+    """The table is the list; a cell that makes no sense keeps its old value and shows why."""
 
     def __init__(self, model: FleetModel, waypoints: WaypointList, link: Link) -> None:
         super().__init__()
@@ -88,10 +88,10 @@ class WaypointPanel(QtWidgets.QWidget):
         layout.addLayout(tools)
         layout.addWidget(self.note)
         last = QtWidgets.QHBoxLayout()
-        self.clear_button = QtWidgets.QPushButton("Forget the fleet's")
+        self.clear_button = QtWidgets.QPushButton("Clear the fleet's")
         self.clear_button.setToolTip("The fleet brakes and stays (guidance/clear)")
         self.clear_button.clicked.connect(
-            lambda: self._link.call("/guidance/clear", lambda reply: self._say(reply.text, not reply.ok))
+            lambda: self._link.call("/guidance/clear", lambda reply: self._show_note(reply.text, not reply.ok))
         )
         last.addWidget(self.clear_button)
         last.addWidget(self.go_button, 1)
@@ -106,8 +106,8 @@ class WaypointPanel(QtWidgets.QWidget):
 
     def go(self) -> None:
         """To the fleet."""
-        if problem := self._list.problem():
-            self._say(problem, bad=True)
+        if problem := self._model.stop.refusal or self._list.problem():
+            self._show_note(problem, bad=True)
             return
         if self._model.mode not in ("hold", "waypoints", ""):
             self._link.set_mode("hold")  # whoever has the reference gives it back
@@ -134,20 +134,20 @@ class WaypointPanel(QtWidgets.QWidget):
         ask_file(self, "Save waypoints", self.save, save_as="waypoints.yaml")
 
     def load(self, path: Path) -> None:
-        """Say why not, if not."""
+        """Show why not, if it fails."""
         try:
             self._list.load(path)
-            self._say(f"{len(self._list.marks)} waypoints from {path.name}")
+            self._show_note(f"{len(self._list.marks)} waypoints from {path.name}")
         except ShoalError as error:
-            self._say(str(error), bad=True)
+            self._show_note(str(error), bad=True)
 
     def save(self, path: Path) -> None:
-        """Say why not, if not."""
+        """Show why not, if it fails."""
         try:
             self._list.save(path)
-            self._say(f"saved as {path.name}")
+            self._show_note(f"saved as {path.name}")
         except ShoalError as error:
-            self._say(str(error), bad=True)
+            self._show_note(str(error), bad=True)
 
     # -- the table ----------------------------------------------------------------------------------------------
 
@@ -173,7 +173,9 @@ class WaypointPanel(QtWidgets.QWidget):
             if not np.isfinite(value) or (column == 3 and not 0 < value <= 5):
                 raise ValueError
         except ValueError:
-            self._say(f"{COLUMNS[column]}: '{item.text()}'; expected a number{' above 0' * (column == 3)}", bad=True)
+            self._show_note(
+                f"{COLUMNS[column]}: '{item.text()}'; expected a number{' above 0' * (column == 3)}", bad=True
+            )
             self._fill()
             return
         if column == 3:
@@ -182,7 +184,7 @@ class WaypointPanel(QtWidgets.QWidget):
             place = list(mark.position_m)
             place[column] = value
             changed = replace(mark, position_m=(place[0], place[1], place[2]))
-        self._say("")
+        self._show_note("")
         self._list.change(row, changed)
 
     def refresh(self) -> None:
@@ -199,9 +201,9 @@ class WaypointPanel(QtWidgets.QWidget):
             if known is None or known.text() != header:
                 self.table.setVerticalHeaderItem(row, QtWidgets.QTableWidgetItem(header))
         if self._model.mode == "waypoints" and not self.note.text():
-            self._say("")
+            self._show_note("")
 
-    def _say(self, text: str, bad: bool = False) -> None:
+    def _show_note(self, text: str, bad: bool = False) -> None:
         self.note.setText(text)
         self.note.setObjectName("bad" if bad else "quiet")
         restyle(self.note)

@@ -21,7 +21,7 @@ def running_domains(sockets: Path = SOCKETS) -> list[int]:
 
 
 def choose_domain(given: int | None) -> int | None:
-    """As asked for, else $ROS_DOMAIN_ID, else the one fleet that runs here; None: ROS's own default."""
+    """As given, else $ROS_DOMAIN_ID, else the one fleet that runs here; None: ROS's own default."""
     if given is not None:
         os.environ["ROS_DOMAIN_ID"] = str(given)
         return given
@@ -34,6 +34,6 @@ def choose_domain(given: int | None) -> int | None:
         )
     if not found:
         return None
-    # A fleet that keeps to this machine is only found by those that do so too; our children shall find it as well.
+    # A fleet that keeps to this machine is found only by processes that do so too, our children included.
     os.environ |= {"ROS_DOMAIN_ID": str(found[0]), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     return found[0]
