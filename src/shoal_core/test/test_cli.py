@@ -112,5 +112,4 @@ def test_bench_plant_writes_its_figures(tmp_path: Path) -> None:
     (result,) = json.loads((tmp_path / "bench.json").read_text())
     rows = {row["label"]: row["value"] for row in result["rows"]}
     assert rows["compiled"] > rows["CasADi VM"] > rows["plain numpy"] > 0
-    assert rows["compiled against numpy"] > 30
     assert rows["largest difference after 1 s"] < 1e-12
