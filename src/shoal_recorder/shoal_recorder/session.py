@@ -60,9 +60,7 @@ class Session:
         except ShoalError as error:
             self._refuse(topic, str(error))
             return
-        if (
-            topic in self._subscriptions
-        ):  # a publisher with another QoS has come: first take what waits
+        if topic in self._subscriptions:  # a publisher with another QoS has come: first take what waits
             self.take()
             self._node.destroy_subscription(self._subscriptions[topic][0])
         own = self._node.create_subscription(found, topic, _never, qos, callback_group=self._group, raw=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.benchmarks.result import Result, Row
 from shoal.control.nmpc.backends import choose_backend
 from shoal.control.nmpc.nmpc import Goal, Nmpc, Others
-from shoal.control.settings import ControllerSettings
+from shoal.control.settings import NmpcSettings
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -28,7 +28,7 @@ class Case:
 
     def __init__(self, backend: str, places: int, horizon: int) -> None:
         vehicle = load_vehicle("bluerov2_heavy")
-        settings = ControllerSettings(fine_steps=horizon, fine_step_s=STEP_S, coarse_steps=0)
+        settings = NmpcSettings(fine_steps=horizon, fine_step_s=STEP_S, coarse_steps=0)
         self._controller = Nmpc(vehicle, settings, places, choose_backend(backend))
         self.places, self.horizon = places, horizon
         self._x, self._previous = np.zeros(13), VehicleModel(vehicle).trim()

@@ -1,7 +1,7 @@
 """Every controller in the same closed loop: two vehicles, circle path; time of each control step and what it achieves.
 
 The loops run side by side in turns of a few seconds, so that a disturbance of the machine meets all of them. A step is
-the whole `step` of a vehicle's controller (estimation, prediction, optimisation, plan), in wall time and in CPU time;
+the whole `tick` of a vehicle's runtime (estimation, prediction, optimisation, plan), in wall time and in CPU time;
 simulated time stands still meanwhile.
 """
 
@@ -11,7 +11,7 @@ import gc
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,20 +21,18 @@ from numpy.typing import NDArray
 
 from shoal.benchmarks.result import Result, Row
 from shoal.codegen import compiler
-from shoal.control.settings import ControllerSettings
+from shoal.control.registry import ControllerFile
+from shoal.control.settings import NmpcSettings
 from shoal.evaluation.metrics import summarise
-from shoal.fleet.agent import Command
+from shoal.fleet.runtime import VehicleRuntime
 from shoal.frames import rotate
+from shoal.messages.command import Command
 from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.health import Mode
-from shoal.messages.odometry import Odometry
-from shoal.messages.plan import Plan
-from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.provenance import code_version, machine_class
-from shoal.recordings.recording import RunRecord
-from shoal.simulation.scenario import RunSpec, build_scenario
-from shoal.simulation.simulator import Controller, FleetSimulator, make_controllers
+from shoal.recordings.recording import Recording
+from shoal.tasks.run import RunSpec, build_run
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -44,12 +42,16 @@ TURN_S = 3.0  # of simulated time before the next controller has its turn
 BASELINE, CONVERGED, VEHICLES = "dompc", "ipopt", 2
 
 
+def _nmpc(backend: str = "auto") -> ControllerFile:
+    return ControllerFile(version=1, name=f"nmpc {backend}", controller="nmpc", settings={"backend": backend})
+
+
 @dataclass(frozen=True)
 class Entry:
     """One controller and how much of the loop it runs."""
 
     name: str  # as in the JSON
-    controller: str  # as in RunSpec
+    controller: str | ControllerFile  # as in RunSpec
     text: str
     full_s: float = 60.0
     quick_s: float = 10.0
@@ -57,45 +59,47 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("nmpc", "nmpc", "ours: real-time iteration, default back end"),
-    Entry("nmpc-5-vehicles", "nmpc", "the same with four neighbours", 60.0, 5.0, "5"),
-    Entry("hpipm", "nmpc-hpipm", "ours: real-time iteration, HPIPM, machine code"),
-    Entry("hpipm-vm", "nmpc-hpipm-vm", "ours: the same without a compiler"),
-    Entry("fatrop", "nmpc-fatrop", "same problem to convergence, fatrop"),
-    Entry("fatrop-vm", "nmpc-fatrop-vm", "the same without a compiler, exact Hessian", 9.0, 1.0),
-    Entry("ipopt", "nmpc-ipopt", "same problem to convergence, IPOPT/MUMPS"),
-    Entry("ipopt-vm", "nmpc-ipopt-vm", "the same without a compiler, exact Hessian", 9.0, 1.0),
-    Entry("dompc-formation", "dompc-formation", "the thesis's do-mpc controller, own places", 15.0, 1.5),
-    Entry(BASELINE, "dompc", "the thesis's do-mpc controller as it was", 60.0, 4.0),
+    Entry("nmpc", _nmpc(), "ours: real-time iteration, default back end"),
+    Entry("nmpc-5-vehicles", _nmpc(), "the same with four neighbours", 60.0, 5.0, "5"),
+    Entry("hpipm", _nmpc("hpipm"), "ours: real-time iteration, HPIPM, machine code"),
+    Entry("hpipm-vm", _nmpc("hpipm-vm"), "ours: the same without a compiler"),
+    Entry("fatrop", _nmpc("fatrop"), "same problem to convergence, fatrop"),
+    Entry("fatrop-vm", _nmpc("fatrop-vm"), "the same without a compiler, exact Hessian", 9.0, 1.0),
+    Entry("ipopt", _nmpc("ipopt"), "same problem to convergence, IPOPT/MUMPS"),
+    Entry("ipopt-vm", _nmpc("ipopt-vm"), "the same without a compiler, exact Hessian", 9.0, 1.0),
+    Entry("dompc-formation", "dompc_formation", "the do-mpc controller of Fosso 2023, own places", 15.0, 1.5),
+    Entry(BASELINE, "dompc", "the do-mpc controller of Fosso 2023 as published", 60.0, 4.0),
 )
 
 
 @dataclass
 class Timed:
-    """A controller that notes how long its steps take and how they end."""
+    """How long a vehicle's steps take and how they end; put around its runtime's `tick`."""
 
-    inner: Controller
     wall_ms: list[float] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     failures: int = 0
 
-    def step(
-        self,
-        t_s: float,
-        odometry: Odometry | None,
-        neighbour_plans: Mapping[str, Plan],
-        reference: Preview,
-        places: Mapping[str, Preview] | None = None,
-    ) -> Command:
-        """The controller's step."""
-        wall, cpu = time.perf_counter(), time.thread_time()
-        command = self.inner.step(t_s, odometry, neighbour_plans, reference, places)
-        self.cpu_ms.append((time.thread_time() - cpu) * 1e3)
-        self.wall_ms.append((time.perf_counter() - wall) * 1e3)
+    def watch(self, runtime: VehicleRuntime) -> None:
+        """From now on."""
+        inner = runtime.tick
+
+        def tick(now_s: float) -> Command | None:
+            wall, cpu = time.perf_counter(), time.thread_time()
+            command = inner(now_s)
+            cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
+            if command is not None:
+                self._note(command, wall_s, cpu_s)
+            return command
+
+        runtime.tick = tick  # type: ignore[method-assign]
+
+    def _note(self, command: Command, wall_s: float, cpu_s: float) -> None:
+        self.cpu_ms.append(cpu_s * 1e3)
+        self.wall_ms.append(wall_s * 1e3)
         self.iterations.append(command.health.iterations)
-        self.failures += command.health.mode is not Mode.NMPC or bool(command.health.reason)
-        return command
+        self.failures += command.health.mode is not Mode.CONTROLLER or bool(command.health.issues)
 
 
 class Loop:
@@ -103,14 +107,14 @@ class Loop:
 
     def __init__(self, entry: Entry, duration_s: float) -> None:
         self.entry, self.duration_s = entry, duration_s
-        spec = RunSpec("circle", entry.fleet, "ideal", 0, entry.controller, duration_s, PERIOD_S)
-        scenario = build_scenario(spec)
         started = time.perf_counter()
-        controllers = make_controllers(scenario)
+        self._run = build_run(RunSpec("circle", entry.fleet, "ideal", 0, entry.controller, duration_s, PERIOD_S))
         self.build_s = time.perf_counter() - started
-        self.timed = [Timed(controller) for controller in controllers]
-        self._simulator = FleetSimulator(scenario, list(self.timed))
-        self._ticks = self._simulator.ticks()
+        self.timed = []
+        for runtime in self._run.simulator.runtimes.values():
+            self.timed.append(Timed())
+            self.timed[-1].watch(runtime)
+        self._ticks = self._run.simulator.ticks()
         self.done = False
 
     def turn(self) -> None:
@@ -122,8 +126,8 @@ class Loop:
 
     def row(self) -> dict[str, Any]:
         """The figures of the finished loop."""
-        record = self._simulator.record()
-        summary = summarise(record)
+        recording = self._run.recording()
+        summary = summarise(recording)
         wall = np.concatenate([t.wall_ms for t in self.timed])
         cpu = np.concatenate([t.cpu_ms for t in self.timed])
         return {
@@ -139,29 +143,29 @@ class Loop:
             "cpu_p99_ms": float(np.percentile(cpu, 99)),
             "iterations_median": float(np.median(np.concatenate([t.iterations for t in self.timed]))),
             "build_s": self.build_s,
-            "rmse_whole_m": summary.rmse_whole_m,
-            "rmse_m": summary.rmse_m,
-            "distance_min_m": summary.distance_min_m,
-            "fov_max_deg": summary.fov_max_deg,
+            **{name: summary.value(name) for name in ("rmse_whole_m", "rmse_m", "distance_min_m", "fov_max_deg")},
             "failures": sum(t.failures for t in self.timed),
-            "cost": realised_cost(record),
+            "cost": realised_cost(recording),
             "machine": machine_class(),
             "code_version": code_version(),
         }
 
 
-def realised_cost(record: RunRecord) -> list[float]:
+def realised_cost(recording: Recording) -> list[float]:
     """What the motion cost by the optimisation's own weights, summed up to each instant: the same yardstick for all."""
-    w, states = ControllerSettings().weights, record.states
+    w, states = NmpcSettings().weights, recording.states
     trim = VehicleModel(load_vehicle("bluerov2_heavy", "wu2018")).trim()
-    error = (states[..., POSITION] - record.slots_m) ** 2 @ np.array([w.position_xy, w.position_xy, w.position_z])
+    error = (states[..., POSITION] - recording.setpoints_m) ** 2 @ np.array(
+        [w.position_xy, w.position_xy, w.position_z]
+    )
     speed = np.array(
         [rotate(states[:, i, ATTITUDE], states[:, i, VELOCITY]) for i in range(states.shape[1])]
     ).transpose(1, 0, 2)
-    motion = w.velocity * ((speed - record.reference_velocity_mps[:, None]) ** 2).sum(-1)
+    motion = w.velocity * ((speed - recording.reference_velocity_mps[:, None]) ** 2).sum(-1)
     turning = w.rate * (states[..., RATE] ** 2).sum(-1)
-    effort = w.thrust * ((record.thrust_N - trim) ** 2).sum(-1)
-    sight = w.attitude * np.sin(np.deg2rad(fov_angles_deg(states, record.must_see)) / 2) ** 2
+    thrust = np.stack([recording.thrust_N[name] for name in recording.names], axis=1)  # (T,V,n)
+    effort = w.thrust * ((thrust - trim) ** 2).sum(-1)
+    sight = w.attitude * np.sin(np.deg2rad(fov_angles_deg(states, recording.must_see)) / 2) ** 2
     total = (error + motion + turning + effort).sum(-1) + sight.sum(-1)
     return [float(c) for c in np.cumsum(total)]
 
@@ -172,7 +176,7 @@ def measure(
     """Rows, one per controller; with the baseline among them, also how many times faster than it."""
     entries = [e for e in ENTRIES if not names or e.name in names]
     with _fresh_cache(not quick):
-        Loop(Entry("warm-up", "nmpc-hpipm-vm", ""), 1.0).turn()  # compiles plant and estimator, which all share
+        Loop(Entry("warm-up", _nmpc("hpipm-vm"), ""), 1.0).turn()  # compiles plant and estimator, which all share
         loops = []
         for entry in entries:
             tell(f"building {entry.name}")

@@ -47,7 +47,7 @@ JOY = Topic("/joy", "sensor_msgs/Joy", "sensor", "joystick", "teleop")
 STOP = Topic("/fleet/stop", "std_msgs/Bool", "reliable", "anybody", "mpc, dynamics, guidance, thrust_watchdog")
 RELEASE = Topic("/fleet/release", "std_msgs/UInt64", "reliable", "gui", "mpc, dynamics, guidance, thrust_watchdog")
 STOP_STATE = Topic(
-    "/fleet/stop_state", "std_msgs/String", "latched", "mpc, dynamics, guidance", "the same, gui, recorder"
+    "/fleet/stop_state", "std_msgs/String", "latched_by_many", "mpc, dynamics, guidance", "the same, gui, recorder"
 )
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
