@@ -23,8 +23,8 @@ from shoal.guidance.paths import standard_path
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION
+from shoal.recordings.placement_json import formation_from_json
 from shoal_ros import convert, endpoints
-from shoal_ros.formation import formation_from_json
 
 pytestmark = pytest.mark.ros
 FLEET = load_fleet("two")
