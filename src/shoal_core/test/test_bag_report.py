@@ -29,8 +29,8 @@ from shoal.messages.topics import Topic
 from shoal.recordings import resample
 from shoal.recordings.bag_reader import read_runs
 from shoal.recordings.bag_repair import repair
-from shoal.recordings.codec import odometry_to_bytes, preview_to_bytes
-from shoal.recordings.codec_display import float_to_bytes, pose_to_bytes, text_to_bytes
+from shoal.recordings.codec import odometry_to_bytes, pose_to_bytes, preview_to_bytes
+from shoal.recordings.codec_display import float_to_bytes, text_to_bytes
 from shoal.recordings.placement_json import formation_to_json
 from shoal.recordings.recording import HealthEvent, Outcome, Recording
 from shoal.recordings.run_messages import write_bag

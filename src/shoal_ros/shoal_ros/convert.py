@@ -23,13 +23,14 @@ from shoal.recordings.codec import (
     body_frame,
     odometry_from_bytes,
     odometry_to_bytes,
+    path_to_bytes,
     plan_from_bytes,
     plan_to_bytes,
+    pose_to_bytes,
     preview_from_bytes,
     preview_to_bytes,
     split,
 )
-from shoal.recordings.codec_display import path_to_bytes, pose_to_bytes
 
 __all__ = [
     "FLEET", "WORLD", "body_frame", "from_pose", "from_stamp", "odometry_from_bytes", "odometry_from_message",

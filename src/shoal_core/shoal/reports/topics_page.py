@@ -11,8 +11,8 @@ HEAD = """\
 
 <!-- Made by `shoal docs topics --out docs/topics.md` from shoal.messages.topics: change it there. -->
 
-World `map` is ENU, bodies `<vehicle>/base_link` are FLU, twists are in the body frame (REP-103, REP-105). Inside the core
-it is NED and FRD; `shoal.recordings.codec` is the one place that converts. Time is ROS time. Standard message packages only.
+World `map` is ENU, bodies `<vehicle>/base_link` are FLU, twists are in the body frame (REP-103, REP-105). The core has
+NED and FRD; `shoal.recordings.codec` is the one place that converts. Time is ROS time. Standard message packages only.
 
 | topic | type | QoS | from | to |
 |---|---|---|---|---|
