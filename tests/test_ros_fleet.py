@@ -23,11 +23,11 @@ from shoal.guidance.path_file import load_path
 from shoal.guidance.paths import preview
 from shoal.messages import topics
 from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.recordings.placement_json import formation_to_json
 from shoal.simulation.conditions import load_condition
 from shoal.tasks.base import TaskContext
 from shoal.tasks.run import RunSpec, make_task, simulate
 from shoal_ros import convert
-from shoal_ros.formation import formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import NodeSpec, fleet_nodes
 

@@ -29,8 +29,8 @@ from shoal.messages.topics import Topic
 from shoal.recordings import resample
 from shoal.recordings.bag_reader import read_runs
 from shoal.recordings.bag_repair import repair
-from shoal.recordings.codec import odometry_to_bytes, preview_to_bytes
-from shoal.recordings.codec_display import float_to_bytes, pose_to_bytes, text_to_bytes
+from shoal.recordings.codec import odometry_to_bytes, pose_to_bytes, preview_to_bytes
+from shoal.recordings.codec_display import float_to_bytes, text_to_bytes
 from shoal.recordings.placement_json import formation_to_json
 from shoal.recordings.recording import HealthEvent, Outcome, Recording
 from shoal.recordings.run_messages import write_bag
@@ -95,6 +95,18 @@ def test_an_outcome_is_of_the_whole_run(tmp_path: Path, reached_s: float | None)
     assert back.outcome == Outcome("all in place", reached_s)
     (part,) = read_runs(tmp_path / "bag", from_s=5.0)
     assert part.outcome is None
+
+
+def test_what_is_the_matter_at_the_start_of_a_part_is_an_event_there(tmp_path: Path) -> None:
+    record = run()
+    write_bag(record, tmp_path / "bag")
+    (part,) = read_runs(tmp_path / "bag", from_s=12.0, to_s=20.0)
+    stale, failed, fine = record.events
+    assert [(e.t_s, e.vehicle, e.mode, e.issues) for e in part.events] == [
+        (0.0, "bluerov2", Mode.CONTROLLER, stale.issues),
+        (0.0, "bluerov3", Mode.STATION_KEEPING, failed.issues),
+        (pytest.approx(2.0), "bluerov3", Mode.CONTROLLER, fine.issues),
+    ]
 
 
 def test_limits_and_thrust_bounds_of_the_fleet_asked_for(tmp_path: Path) -> None:

@@ -79,6 +79,30 @@ class TestOdometry:
                 codec.odometry_from_bytes(data[:length])
 
 
+class TestPoses:
+    def test_pose_by_hand(self) -> None:
+        """3 m north, 4 m east, 5 m deep, heading east: no rotation in ENU."""
+        data = codec.pose_to_bytes(2.25, np.array([3.0, 4.0, 5.0]), math.radians(90))
+        message = typestore.from_bytes(data, "geometry_msgs/msg/PoseStamped")
+        p, q = message.pose.position, message.pose.orientation
+        assert (p.x, p.y, p.z) == (4.0, 3.0, -5.0) and (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))
+        stamp = message.header.stamp
+        assert (stamp.sec, stamp.nanosec, message.header.frame_id) == (2, 250_000_000, "map")
+        assert typestore.to_bytes(message) == data
+
+    @pytest.mark.parametrize("points", [0, 1, 2, 17])
+    def test_path(self, points: int) -> None:
+        times, positions = 1.0 + 0.5 * np.arange(points), RNG.normal(size=(points, 3))
+        data = codec.path_to_bytes(0.75, times, positions)
+        message = typestore.from_bytes(data, "nav_msgs/msg/Path")
+        assert (message.header.stamp.nanosec, message.header.frame_id) == (750_000_000, "map")
+        assert [item.header.stamp.sec + item.header.stamp.nanosec * 1e-9 for item in message.poses] == times.tolist()
+        read = np.array([[p.pose.position.y, p.pose.position.x, -p.pose.position.z] for p in message.poses])
+        np.testing.assert_array_equal(read.reshape(-1, 3), positions)
+        assert {(p.header.frame_id, round(p.pose.orientation.w, 9)) for p in message.poses} <= {("map", 0.707106781)}
+        assert typestore.to_bytes(message) == data
+
+
 class TestTrajectories:
     @pytest.mark.parametrize("points", [1, 17])
     def test_plan_there_and_back(self, points: int) -> None:

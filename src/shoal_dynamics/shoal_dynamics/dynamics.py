@@ -217,10 +217,10 @@ class DynamicsNode(Node):
         for publisher, (name, odometry) in zip(self._odometry, measured.items(), strict=True):
             if odometry is not None:
                 self.answers[name].sent(time.time_ns())
-                publisher.publish(convert.odometry_to_message(odometry, name))
+                publisher.publish(convert.odometry_to_bytes(odometry, name))
         for name, publisher, state in zip(self.world.names, self._truth, self.world.states, strict=True):
             if publisher.get_subscription_count():
-                publisher.publish(convert.odometry_to_message(Odometry(self.world.t_s, state), name))
+                publisher.publish(convert.odometry_to_bytes(Odometry(self.world.t_s, state), name))
 
     def _read_commands(self) -> None:
         """Empty the thrusters' queues."""

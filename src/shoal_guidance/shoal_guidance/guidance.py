@@ -32,11 +32,11 @@ from shoal.guidance.sequence import State
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
+from shoal.recordings.placement_json import formation_to_json
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_guidance.task_orders import TaskOrders, make_orders
 from shoal_ros import convert, endpoints, process
-from shoal_ros.formation import formation_to_json
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
 from shoal_ros.stop import StopEndpoints, state_folder
 
@@ -129,7 +129,7 @@ class GuidanceNode(Node):
         if self._schedule.due(t_s, director.mode) or idle:
             self._reference.publish(convert.preview_to_bytes(director.preview(t_s, self._schedule.horizon_s), t_s))
         setpoint = director.motion(t_s).position_m
-        self._setpoint.publish(convert.to_pose_stamped(t_s, setpoint, director.yaw_rad(t_s)))
+        self._setpoint.publish(convert.pose_to_bytes(t_s, setpoint, director.yaw_rad(t_s)))
         self._publish_mode()
         self._publish_queue(t_s, director)
         self._publish_status(t_s, director)
@@ -147,7 +147,7 @@ class GuidanceNode(Node):
         if orders.reference is not None or (idle and task.preview is not None):
             self._reference.publish(convert.preview_to_bytes(task.preview_at(t_s), t_s))
         if task.preview is not None:
-            self._setpoint.publish(convert.to_pose_stamped(t_s, task.preview_at(t_s).positions_m[0]))
+            self._setpoint.publish(convert.pose_to_bytes(t_s, task.preview_at(t_s).positions_m[0]))
         self._publish_mode()
 
     def _leave_task(self) -> None:
@@ -331,7 +331,7 @@ class GuidanceNode(Node):
         text = str(ahead)
         if self._sent.get("queue") != text:
             self._sent["queue"] = text
-            self._queue.publish(convert.to_path(t_s, np.full(len(ahead), t_s), np.array(ahead).reshape(-1, 3)))
+            self._queue.publish(convert.path_to_bytes(t_s, np.full(len(ahead), t_s), np.array(ahead).reshape(-1, 3)))
 
     def _publish_status(self, t_s: float, director: Director) -> None:
         status = director.status(t_s)

@@ -23,8 +23,8 @@ from shoal.guidance.paths import standard_path
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION
+from shoal.recordings.placement_json import formation_from_json
 from shoal_ros import convert, endpoints
-from shoal_ros.formation import formation_from_json
 
 pytestmark = pytest.mark.ros
 FLEET = load_fleet("two")
@@ -259,8 +259,7 @@ def test_twenty_thousand_waypoints_are_refused_at_once(sea: Sea) -> None:
     sea.bench.talk(topics.SET_WAYPOINTS).publish(many)
     guidance = sea.bench.children["/guidance"]
     sea.bench.until(lambda: any("at most 1000" in line for line in guidance.lines), "the refusal", sea._next)
-    sea.go_on(0.5)
-    assert sea.mode() == "hold"
+    sea.bench.until(lambda: sea.mode() == "hold", "hold", sea._next)
 
 
 def test_ends_at_a_signal(one: Sea) -> None:

@@ -22,11 +22,11 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.wording import summary
 from shoal.recordings.diagnostic_values import health_values
+from shoal.recordings.placement_json import formation_from_json
 from shoal_mpc.parameters import read_parameters
 from shoal_mpc.publishers import second_publishers
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
-from shoal_ros.formation import formation_from_json
 from shoal_ros.stop import StopEndpoints, state_folder
 
 PUBLISHERS_S = 2.0  # between two looks for second publishers
@@ -184,7 +184,7 @@ class MpcNode(Node):
                 for publisher, value in zip(self._sight[name], pair, strict=True):
                     publisher.publish(Float64(data=value))
         if self._path.get_subscription_count():
-            self._path.publish(convert.to_path(t_s, command.plan.times_s, command.plan.positions_m))
+            self._path.publish(convert.path_to_bytes(t_s, command.plan.times_s, command.plan.positions_m))
 
     def close(self) -> None:
         """Thrusters never keep running on an old command."""

@@ -25,8 +25,8 @@ from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.recordings.placement_json import formation_to_json
 from shoal_ros import convert
-from shoal_ros.formation import formation_to_json
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
+from geometry_msgs.msg import Point, Pose, Quaternion
 from nav_msgs.msg import Odometry as OdometryMessage
-from nav_msgs.msg import Path as PathMessage
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -24,19 +23,20 @@ from shoal.recordings.codec import (
     body_frame,
     odometry_from_bytes,
     odometry_to_bytes,
+    path_to_bytes,
     plan_from_bytes,
     plan_to_bytes,
+    pose_to_bytes,
     preview_from_bytes,
     preview_to_bytes,
     split,
 )
-from shoal.recordings.codec_display import path_to_bytes, pose_to_bytes
 
 __all__ = [
     "FLEET", "WORLD", "body_frame", "from_pose", "from_stamp", "odometry_from_bytes", "odometry_from_message",
     "odometry_to_bytes", "odometry_to_message", "path_to_bytes", "plan_from_bytes", "plan_from_message",
-    "plan_to_bytes", "plan_to_message", "pose_to_bytes", "preview_from_bytes", "preview_from_message",
-    "preview_to_bytes", "preview_to_message", "to_path", "to_pose", "to_pose_stamped", "to_stamp",
+    "plan_to_bytes", "pose_to_bytes", "preview_from_bytes", "preview_from_message",
+    "preview_to_bytes", "to_pose", "to_stamp",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -67,16 +67,6 @@ def from_pose(pose: Pose) -> tuple[Array, Array]:
     return enu_to_ned(np.array([p.x, p.y, p.z])), quaternion_enu_to_ned(rotation)
 
 
-def to_pose_stamped(t_s: float, position_m: Array, yaw_rad: float = 0.0) -> PoseStamped:
-    """As pose_to_bytes."""
-    return deserialize_message(pose_to_bytes(t_s, position_m, yaw_rad), PoseStamped)
-
-
-def to_path(t_s: float, times_s: Array, positions_m: Array) -> PathMessage:
-    """As path_to_bytes."""
-    return deserialize_message(path_to_bytes(t_s, times_s, positions_m), PathMessage)
-
-
 def odometry_to_message(odometry: Odometry, vehicle: str) -> OdometryMessage:
     """As odometry_to_bytes."""
     return deserialize_message(odometry_to_bytes(odometry, vehicle), OdometryMessage)
@@ -87,19 +77,9 @@ def odometry_from_message(message: OdometryMessage) -> Odometry:
     return odometry_from_bytes(serialize_message(message))
 
 
-def plan_to_message(plan: Plan) -> MultiDOFJointTrajectory:
-    """As plan_to_bytes."""
-    return deserialize_message(plan_to_bytes(plan), MultiDOFJointTrajectory)
-
-
 def plan_from_message(message: MultiDOFJointTrajectory) -> Plan:
     """As plan_from_bytes."""
     return plan_from_bytes(serialize_message(message))
-
-
-def preview_to_message(preview: Preview, stamp_s: float, name: str = FLEET) -> MultiDOFJointTrajectory:
-    """As preview_to_bytes."""
-    return deserialize_message(preview_to_bytes(preview, stamp_s, name), MultiDOFJointTrajectory)
 
 
 def preview_from_message(message: MultiDOFJointTrajectory) -> Preview:

@@ -10,17 +10,16 @@ import pytest
 pytest.importorskip("rclpy")
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path as PathMessage
 from rclpy.serialization import deserialize_message, serialize_message
-from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.errors import ShoalError
-from shoal.guidance.formation import Formation
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal_ros import convert
-from shoal_ros.formation import formation_from_message, formation_to_message
 
 pytestmark = pytest.mark.ros
 RNG = np.random.default_rng(5)
@@ -68,7 +67,7 @@ def test_odometry_by_hand() -> None:
 @pytest.mark.parametrize("points", [1, 17])
 def test_plan_there_and_back(points: int) -> None:
     before = some_plan(points)
-    after = convert.plan_from_message(through_dds(convert.plan_to_message(before)))
+    after = convert.plan_from_message(deserialize_message(convert.plan_to_bytes(before), MultiDOFJointTrajectory))
     assert (after.vehicle, after.sequence, after.committed) == ("bluerov2", 41, False)
     assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
     np.testing.assert_allclose(after.times_s, before.times_s, atol=2e-9)
@@ -80,7 +79,9 @@ def test_plan_there_and_back(points: int) -> None:
 def test_preview_there_and_back(headings: np.ndarray | None) -> None:
     times = 7.0 + 0.1 * np.arange(30)
     before = Preview(times, RNG.normal(size=(30, 3)), RNG.normal(size=(30, 3)), headings)
-    after = convert.preview_from_message(through_dds(convert.preview_to_message(before, 7.0)))
+    after = convert.preview_from_message(
+        deserialize_message(convert.preview_to_bytes(before, 7.0), MultiDOFJointTrajectory)
+    )
     np.testing.assert_allclose(after.times_s, times, atol=2e-9)
     np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-14)
     np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-14)
@@ -99,7 +100,8 @@ def test_what_is_no_plan_is_refused() -> None:
 
 
 def test_reference_needs_rising_times() -> None:
-    message = convert.preview_to_message(Preview(np.array([1.0, 0.5]), np.zeros((2, 3)), np.zeros((2, 3))), 0.0)
+    swapped = Preview(np.array([1.0, 0.5]), np.zeros((2, 3)), np.zeros((2, 3)))
+    message = deserialize_message(convert.preview_to_bytes(swapped, 0.0), MultiDOFJointTrajectory)
     with pytest.raises(ShoalError, match="rise"):
         convert.preview_from_message(message)
     with pytest.raises(ShoalError, match="no points"):
@@ -113,19 +115,15 @@ def test_stamps(t_s: float) -> None:
 
 def test_poses_and_paths_for_display() -> None:
     """3 m north, 4 m east, 5 m deep, heading east: no rotation in ENU."""
-    pose = convert.to_pose_stamped(2.25, np.array([3.0, 4.0, 5.0]), math.radians(90))
+    data = convert.pose_to_bytes(2.25, np.array([3.0, 4.0, 5.0]), math.radians(90))
+    pose = deserialize_message(data, PoseStamped)
     p, q = pose.pose.position, pose.pose.orientation
     assert (p.x, p.y, p.z) == (4.0, 3.0, -5.0) and (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))
     assert (convert.from_stamp(pose.header.stamp), pose.header.frame_id) == (2.25, "map")
     position, attitude = convert.from_pose(convert.to_pose(np.array([3.0, 4.0, 5.0]), some_odometry().attitude))
     np.testing.assert_allclose(position, [3.0, 4.0, 5.0])
     assert np.linalg.norm(attitude) == pytest.approx(1.0)
-    path = convert.to_path(1.0, np.array([1.0, 1.5]), np.array([[0.0, 0, 0], [3, 4, 5]]))
+    data = convert.path_to_bytes(1.0, np.array([1.0, 1.5]), np.array([[0.0, 0, 0], [3, 4, 5]]))
+    path = deserialize_message(data, PathMessage)
     assert [convert.from_stamp(item.header.stamp) for item in path.poses] == [1.0, 1.5]
     assert (path.poses[1].pose.position.x, path.poses[1].pose.orientation.w) == pytest.approx((4.0, math.sqrt(0.5)))
-
-
-def test_formation_as_a_message() -> None:
-    placement = Formation(kind="line", spacing_m=2.0).assign(["a", "b"], np.zeros((2, 3)), np.zeros(3), yaw_rad=0.3)
-    message = through_dds(formation_to_message(placement))
-    assert isinstance(message, String) and formation_from_message(message).order == placement.order

@@ -168,7 +168,7 @@ class RosLink:
 
         def send() -> None:
             now_s = self._time_s()
-            self._waypoints.publish(convert.to_path(now_s, now_s + np.cumsum(legs_s), places))
+            self._waypoints.publish(convert.path_to_bytes(now_s, now_s + np.cumsum(legs_s), places))
 
         self._todo.put(send)
 

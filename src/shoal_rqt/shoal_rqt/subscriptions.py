@@ -22,8 +22,8 @@ from shoal.fleet.stop import StopState
 from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal.messages.topics import Topic
+from shoal.recordings.placement_json import formation_from_json
 from shoal_ros import convert, endpoints
-from shoal_ros.formation import formation_from_json
 from shoal_ros.qos import DISPLAY, LATCHED_BY_MANY, PROFILES
 from shoal_rqt import updates
 from shoal_rqt.update_queue import UpdateQueue

@@ -159,13 +159,17 @@ def _health(stream: Stream, name: str, grid: Array, window: Window) -> _VehicleH
 
 
 def _changes(statuses: list[tuple[float, Health]], name: str, window: Window) -> list[HealthEvent]:
-    """As the simulator has it: an event wherever the mode or the issues change."""
+    """As the simulator has it: an event wherever the mode or the issues change, and at the start if all is not well."""
+    before = [health for t_s, health in statuses if t_s < window.start_s - 1e-6][-1:]
+    inside = [
+        (t_s - window.start_s, h) for t_s, h in statuses if -1e-6 <= t_s - window.start_s <= window.length_s + 1e-6
+    ]
     events = []
     last: tuple[object, ...] = (Mode.CONTROLLER, ())
-    for t_s, health in statuses:
+    for t_s, health in [*((0.0, health) for health in before), *inside]:
         now = (health.mode, tuple(issue.key for issue in health.issues))
-        if now != last and window.start_s - 1e-6 <= t_s <= window.end_s + 1e-6:
-            events.append(HealthEvent(t_s - window.start_s, name, health.mode, health.issues))
+        if now != last:
+            events.append(HealthEvent(t_s, name, health.mode, health.issues))
         last = now
     return events
 

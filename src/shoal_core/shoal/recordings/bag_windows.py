@@ -25,6 +25,11 @@ class Window:
     start_s: float
     end_s: float
 
+    @property
+    def length_s(self) -> float:
+        """From start to end."""
+        return self.end_s - self.start_s
+
 
 def overlap(streams: Streams, folder: Path) -> Window:
     """Where every vehicle and the setpoint are known."""

@@ -1,9 +1,10 @@
-"""Odometry and trajectories, read from and written to DDS's own bytes (CDR) with numpy.
+"""Odometry, trajectories and poses, read from and written to DDS's own bytes (CDR) with numpy.
 
 rclpy turns a trajectory of forty points into four hundred Python objects, which takes longer than solving the
 optimisation. A raw subscription hands over the bytes instead, and a publisher takes them. What does not look exactly as
 our own nodes write it (one transform and one velocity a point, little endian) gives None: it needs the type store.
-Only these two messages are worth it; everything else goes through `recordings.typestore`.
+Poses are written only. Everything else goes through `recordings.typestore`, which takes a tenth of a second to load:
+nothing that a control loop may wait for.
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ POINT = np.dtype(
 )
 
 
+WORLD = "map"
+_FRAME = WORLD.encode() + b"\0"
+_HEADER_SIZE = 16  # std_msgs/Header in that frame
+_STAMPED_POSE = np.dtype(  # geometry_msgs/PoseStamped in that frame
+    {
+        "names": ["sec", "nanosec", "length", "frame", "pose"],
+        "formats": ["<i4", "<u4", "<u4", f"S{len(_FRAME)}", ("<f8", 7)],
+        "offsets": [0, 4, 8, 12, _HEADER_SIZE],
+        "itemsize": 72,
+    }
+)
 _POSE, _TWIST = slice(0, 7), slice(43, 49)  # of an Odometry's numbers; behind each are 36 of covariance
 _NUMBERS = 7 + 36 + 6 + 36
 
@@ -158,6 +170,28 @@ def write_odometry(odometry: OdometryMessage) -> bytes:
     numbers = np.zeros(_NUMBERS, "<f8")
     numbers[_POSE], numbers[_TWIST] = odometry.numbers[:7], odometry.numbers[7:]
     return bytes(head) + numbers.tobytes()
+
+
+def write_pose(stamp_s: float, pose: Array) -> bytes:
+    """geometry_msgs/PoseStamped in the world's frame; pose (7,) position, rotation (scalar last)."""
+    return HEADER + _stamped(np.array([stamp_s]), pose[None]).tobytes()
+
+
+def write_path(stamp_s: float, times_s: Array, poses: Array) -> bytes:
+    """nav_msgs/Path in the world's frame, of stamped poses (K,7)."""
+    head = _stamped(np.array([stamp_s]), np.zeros((1, 7))).tobytes()[:_HEADER_SIZE]
+    body = _stamped(times_s, poses).tobytes()
+    # The first pose begins 4 bytes off an 8-byte boundary, so that padding precedes its first number.
+    padded = body[:_HEADER_SIZE] + b"\0\0\0\0" + body[_HEADER_SIZE:] if body else b""
+    return HEADER + head + struct.pack("<I", len(times_s)) + padded
+
+
+def _stamped(times_s: Array, poses: Array) -> NDArray[np.void]:
+    rows = np.zeros(len(times_s), _STAMPED_POSE)
+    nanoseconds = np.rint(times_s * 1e9).astype(np.int64)
+    rows["sec"], rows["nanosec"] = nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
+    rows["length"], rows["frame"], rows["pose"] = len(_FRAME), _FRAME, poses
+    return rows
 
 
 def _put_unsigned(data: bytearray, value: int) -> None:

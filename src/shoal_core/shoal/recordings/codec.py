@@ -31,7 +31,7 @@ from shoal.messages.state import ATTITUDE, POSITION, RATE, SIZE, VELOCITY
 from shoal.recordings import cdr, typestore
 
 Array = NDArray[np.float64]
-WORLD = "map"
+WORLD = cdr.WORLD
 FLEET = "fleet"  # joint name of the common setpoint
 ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
@@ -93,6 +93,21 @@ def odometry_in_core(message: cdr.OdometryMessage) -> Odometry:
     state[POSITION], state[ATTITUDE] = enu_to_ned(numbers[POSITION]), numbers[ATTITUDE] @ _ROTATION_IN
     state[VELOCITY], state[RATE] = flu_to_frd(numbers[VELOCITY]), flu_to_frd(numbers[RATE])
     return Odometry(message.sec + message.nanosec * 1e-9, state)
+
+
+# -- poses --------------------------------------------------------------------------------------------------------
+
+
+def pose_to_bytes(t_s: float, position_m: Array, yaw_rad: float = 0.0) -> bytes:
+    """geometry_msgs/PoseStamped: a level pose at a NED point."""
+    return cdr.write_pose(t_s, np.concatenate([ned_to_enu(position_m), from_yaw(yaw_rad) @ _ROTATION_OUT]))
+
+
+def path_to_bytes(t_s: float, times_s: Array, positions_m: Array) -> bytes:
+    """nav_msgs/Path of NED points (K,3), each with its own stamp, heading north."""
+    poses = np.empty((len(times_s), 7))
+    poses[:, :3], poses[:, 3:] = ned_to_enu(positions_m), from_yaw(0.0) @ _ROTATION_OUT
+    return cdr.write_path(t_s, times_s, poses)
 
 
 # -- plans and previews -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.frames import from_yaw, ned_to_enu, quaternion_ned_to_enu, scalar_last
+from shoal.frames import ned_to_enu, quaternion_ned_to_enu, scalar_last
 from shoal.messages.health import Health, Severity
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.messages.wording import summary
@@ -28,18 +28,6 @@ def float_to_bytes(value: float) -> bytes:
 def text_to_bytes(text: str) -> bytes:
     """std_msgs/String."""
     return to_bytes(new("std_msgs/msg/String", data=text))
-
-
-def pose_to_bytes(t_s: float, position_m: Array, yaw_rad: float = 0.0) -> bytes:
-    """geometry_msgs/PoseStamped: a level pose at a NED point."""
-    return to_bytes(_pose_stamped(t_s, ned_to_enu(position_m).tolist(), _rotation(from_yaw(yaw_rad))))
-
-
-def path_to_bytes(t_s: float, times_s: Array, positions_m: Array) -> bytes:
-    """nav_msgs/Path of NED points (K,3), each with its own stamp."""
-    level, points = _rotation(from_yaw(0.0)), ned_to_enu(positions_m).tolist()
-    poses = [_pose_stamped(t, point, level) for t, point in zip(times_s.tolist(), points, strict=True)]
-    return to_bytes(new("nav_msgs/msg/Path", header=_header(t_s), poses=poses))
 
 
 def transforms_to_bytes(t_s: float, names: Sequence[str], states: Array) -> bytes:
@@ -89,13 +77,6 @@ def _header(t_s: float, frame: str = WORLD) -> Any:
 def _rotation(quaternion: Array) -> Any:
     x, y, z, w = scalar_last(quaternion_ned_to_enu(quaternion)).tolist()
     return new("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w)
-
-
-def _pose_stamped(t_s: float, point: list[float], rotation: Any) -> Any:
-    """At a point in ENU."""
-    x, y, z = point
-    pose = new("geometry_msgs/msg/Pose", position=new("geometry_msgs/msg/Point", x=x, y=y, z=z), orientation=rotation)
-    return new("geometry_msgs/msg/PoseStamped", header=_header(t_s), pose=pose)
 
 
 def _transform(t_s: float, vehicle: str, state: Array) -> Any:

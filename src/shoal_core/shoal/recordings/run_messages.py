@@ -74,7 +74,7 @@ def _vehicle(recording: Recording, v: int) -> Iterator[Item]:
         measured, true = Odometry(t_s, recording.odometry[k, v]), Odometry(t_s, recording.states[k, v])
         yield t_s, odometry, topics.ODOMETRY, codec.odometry_to_bytes(measured, name)
         yield t_s, truth, topics.TRUTH, codec.odometry_to_bytes(true, name)
-        yield t_s, setpoint, topics.VEHICLE_SETPOINT, codec_display.pose_to_bytes(t_s, recording.setpoints_m[k, v])
+        yield t_s, setpoint, topics.VEHICLE_SETPOINT, codec.pose_to_bytes(t_s, recording.setpoints_m[k, v])
         for topic, thrust in zip(thrusters, thrust_N[k].tolist(), strict=True):
             yield t_s, topic, topics.THRUST, codec_display.float_to_bytes(thrust)
 
@@ -87,7 +87,7 @@ def _fleet(recording: Recording) -> Iterator[Item]:
     setpoint, tf = topics.SETPOINT.of(), topics.TF.of()
     for k, t_s in enumerate(recording.times_s.tolist()):
         north, east = recording.reference_velocity_mps[k, 0:2]
-        pose = codec_display.pose_to_bytes(t_s, recording.reference_m[k], float(np.arctan2(east, north)))
+        pose = codec.pose_to_bytes(t_s, recording.reference_m[k], float(np.arctan2(east, north)))
         yield t_s, setpoint, topics.SETPOINT, pose
         yield t_s, tf, topics.TF, codec_display.transforms_to_bytes(t_s, names, recording.states[k])
         for topic, angle in zip(seen, fov[k].tolist(), strict=True):
@@ -112,7 +112,7 @@ def _plans(recording: Recording) -> Iterator[Item]:
             speeds = np.gradient(positions, times, axis=0) if len(times) > 1 else np.zeros_like(positions)
             plan = Plan(name, k, t_s, times, positions, speeds)
             yield t_s, topics.PLAN.of(name), topics.PLAN, codec.plan_to_bytes(plan)
-            path = codec_display.path_to_bytes(t_s, times, positions)
+            path = codec.path_to_bytes(t_s, times, positions)
             yield t_s, topics.PLAN_PATH.of(name), topics.PLAN_PATH, path
 
 
