@@ -37,7 +37,8 @@ from shoal.vehicles.parameters import mass_matrix
 Array = NDArray[np.float64]
 PLAN_S: Array = np.linspace(0.0, 2.0, 21)  # the plan that the neighbours get
 SLOPE = 3  # points of it over which heading and velocity are differenced
-STILL_N, NO_CURRENT = np.zeros(6), np.zeros(3)
+STILL, NO_CURRENT = np.zeros(6), np.zeros(3)
+CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
 class PositionLoop(FileModel):
@@ -117,18 +118,16 @@ class PidController(Controller):
         r = matrix(state[ATTITUDE])
         velocity = r @ state[VELOCITY]
         if estimate.position_reliable:
-            self._kept_yaw_rad = None
             known = neighbours.at(times_s)
-            target_m = give_way(
-                wanted.positions_m, state[POSITION], known.positions_m[:, 0], self._soft_m, self.settings.give_way
-            )
-            goal = Preview(times_s, target_m, wanted.velocities_mps, self._headings(state, wanted, directive, known))
-            aim = goal.velocities_mps[0] + self._approach(goal.positions_m[0] - state[POSITION])
-            aim = aim + self._repulsion(state[POSITION], known)
+            goal, push = self._goal(state, wanted, known), self._repulsion(state[POSITION], known)
+            plan = self._plan(state, r, velocity, push, goal)
+            yaws = self._headings(state, plan[:, POSITION], wanted, directive.must_see, known)
+            self._kept_yaw_rad = None
         else:
-            goal, aim = self._stay(state, times_s), np.zeros(3)
-        thrust = self._thrust(t_s, state, r, aim - velocity, goal)
-        return ControlOutput(thrust, times_s, self._plan(state, r, velocity, aim, goal))
+            goal, push, yaws = self._stay(state, times_s)
+            plan = self._plan(state, r, velocity, push, goal)
+        aim = goal.velocities_mps[0] + self._approach(goal.positions_m[0] - state[POSITION]) + push
+        return ControlOutput(self._thrust(t_s, state, r, velocity, aim, goal, yaws), times_s, plan)
 
     # -- outer loops: where to, how fast --------------------------------------------------------------------------
 
@@ -147,55 +146,55 @@ class PidController(Controller):
                 push += self.settings.repulsion.per_s * missing_m / distance_m * away
         return _shortened(push, self.settings.repulsion.speed_mps)
 
-    @staticmethod
-    def _headings(state: Array, wanted: Preview, directive: Directive, known: Neighbours) -> Array:
-        """(K,) towards those that must be seen, from where we will be if we move as the reference does."""
-        along_m = wanted.positions_m - wanted.positions_m[0] + state[POSITION]
-        seen = [i for i, name in enumerate(known.names) if name in directive.must_see]
-        return np.unwrap(headings(along_m, known.positions_m[seen], wanted, yaw_of(state[ATTITUDE])))
+    def _goal(self, state: Array, wanted: Preview, known: Neighbours) -> Preview:
+        """The reference, turned aside while somebody is in the way."""
+        near_m = known.positions_m[:, 0]
+        target_m = give_way(wanted.positions_m, state[POSITION], near_m, self._soft_m, self.settings.give_way)
+        return Preview(wanted.times_s, target_m, wanted.velocities_mps)
 
-    def _stay(self, state: Array, times_s: Array) -> Preview:
+    @staticmethod
+    def _headings(state: Array, plan_m: Array, wanted: Preview, must_see: frozenset[str], known: Neighbours) -> Array:
+        """(K,) from our plan towards those that must be seen on theirs."""
+        seen = [i for i, name in enumerate(known.names) if name in must_see]
+        return np.unwrap(headings(plan_m, known.positions_m[seen], wanted, yaw_of(state[ATTITUDE])))
+
+    def _stay(self, state: Array, times_s: Array) -> tuple[Preview, Array, Array]:
         """Stop and keep the heading: a position that may be metres off is no reason to move."""
         if self._kept_yaw_rad is None:
             self._kept_yaw_rad = yaw_of(state[ATTITUDE])
         here = np.tile(state[POSITION], (len(times_s), 1))
-        return Preview(times_s, here, np.zeros_like(here), np.full(len(times_s), self._kept_yaw_rad))
+        yaws = np.full(len(times_s), self._kept_yaw_rad)
+        return Preview(times_s, here, np.zeros_like(here)), np.zeros(3), yaws
 
     # -- inner loops: forces and moments --------------------------------------------------------------------------
 
-    def _thrust(self, t_s: float, state: Array, r: Array, speed_error: Array, goal: Preview) -> Array:
+    def _thrust(
+        self, t_s: float, state: Array, r: Array, velocity: Array, aim: Array, goal: Preview, yaws: Array
+    ) -> Array:
         """(n,) within the limits; the integrators move on."""
         pos, att = self.settings.position, self.settings.attitude
-        rate_error = self._rate_error(state, r, goal)
-        slope_s = PLAN_S[SLOPE]
-        acceleration = (
-            goal.velocities_mps[SLOPE] - goal.velocities_mps[0]
-        ) / slope_s + pos.velocity_per_s * speed_error
-        asked = np.concatenate([r.T @ acceleration, att.rate_per_s * rate_error])
+        speed_error, rate_error = r.T @ (aim - velocity), self._rate_error(state, r, yaws)
+        ahead = r.T @ (goal.velocities_mps[SLOPE] - goal.velocities_mps[0]) / PLAN_S[SLOPE]
+        asked = np.concatenate([ahead + pos.velocity_per_s * speed_error, att.rate_per_s * rate_error])
         yaw = yaw_of(state[ATTITUDE])
-        drag = self._thrusters @ self._drag(goal.velocities_mps[0], yaw, STILL_N, NO_CURRENT)  # level, at this heading
+        drag = self._thrusters @ self._drag(goal.velocities_mps[0], yaw, STILL, NO_CURRENT)  # level, with this heading
         wrench = self._mass @ asked
         wrench[:3] += r.T @ (self._force_N + matrix(from_yaw(yaw)) @ drag[:3])
         wrench[3:] += self._moment_Nm + drag[3:]
         thrust = self._allocate(wrench)
+        grown = self._mass @ np.concatenate([pos.integral_per_s2 * speed_error, att.integral_per_s2 * rate_error])
         missing = self._thrusters @ thrust - wrench  # what saturates, or what no thruster can do
-        elapsed_s = self._elapsed_s(t_s)
-        growth = self._mass @ np.concatenate(
-            [pos.integral_per_s2 * (r.T @ speed_error), att.integral_per_s2 * rate_error]
-        )
-        growth += self.settings.anti_windup_per_s * missing
-        self._force_N = self._force_N + elapsed_s * (r @ growth[:3])
-        self._moment_Nm = self._moment_Nm + elapsed_s * growth[3:]
+        grown = (grown + self.settings.anti_windup_per_s * missing) * self._elapsed_s(t_s)
+        self._force_N = self._force_N + r @ grown[:3]
+        self._moment_Nm = self._moment_Nm + grown[3:]
         return thrust
 
-    def _rate_error(self, state: Array, r: Array, goal: Preview) -> Array:
+    def _rate_error(self, state: Array, r: Array, yaws: Array) -> Array:
         """(3,) body: what the attitude error and the turning of the wanted heading ask for."""
-        assert goal.headings_rad is not None
         loop = self.settings.attitude
-        conjugate = state[ATTITUDE] * np.array([1.0, -1.0, -1.0, -1.0])
-        error = multiply(conjugate, from_yaw(goal.headings_rad[0]))
+        error = multiply(state[ATTITUDE] * CONJUGATE, from_yaw(yaws[0]))
         angle = 2 * math.copysign(1.0, error[0]) * error[1:]
-        turning = r[2] * ((goal.headings_rad[SLOPE] - goal.headings_rad[0]) / PLAN_S[SLOPE])  # about NED's down axis
+        turning = r[2] * ((yaws[SLOPE] - yaws[0]) / PLAN_S[SLOPE])  # about NED's down axis
         most = math.radians(loop.rate_dps)
         return _shortened(_shortened(loop.attitude_per_s * angle, most) + turning, most) - state[RATE]
 
@@ -218,18 +217,22 @@ class PidController(Controller):
 
     # -- what the others get ---------------------------------------------------------------------------------------
 
-    def _plan(self, state: Array, r: Array, velocity: Array, aim: Array, goal: Preview) -> Array:
-        """(K,13): the speed error dies out at the velocity loop's pace, the position error at the position loop's."""
-        loop = self.settings.position
-        slow, fast = np.exp(-loop.position_per_s * PLAN_S), np.exp(-loop.velocity_per_s * PLAN_S)
-        correction = aim - goal.velocities_mps[0]  # approach and repulsion
-        closing = (1 - slow) / loop.position_per_s
-        swerve = (1 - fast) / loop.velocity_per_s
-        moved = goal.positions_m - goal.positions_m[0]
-        offset = moved + np.outer(closing, correction) + np.outer(swerve, velocity - aim)
+    def _plan(self, state: Array, r: Array, velocity: Array, push: Array, goal: Preview) -> Array:
+        """(K,13): the outer loop played forward, the inner one taken as first-order, repulsion as it is now."""
+        loop, step_s = self.settings.position, float(PLAN_S[1])
+        share = 1 - math.exp(-loop.velocity_per_s * step_s)
+        p, v, away = state[POSITION].tolist(), velocity.tolist(), push.tolist()
+        positions, velocities = [p], [v]
+        for wanted_m, wanted_mps in zip(goal.positions_m[:-1].tolist(), goal.velocities_mps[:-1].tolist(), strict=True):
+            error = [a - b for a, b in zip(wanted_m, p, strict=True)]
+            gain = min(loop.position_per_s, loop.speed_mps / max(math.hypot(*error), 1e-9))
+            aim = [a + gain * b + c for a, b, c in zip(wanted_mps, error, away, strict=True)]
+            v = [a + share * (b - a) for a, b in zip(v, aim, strict=True)]
+            p = [a + step_s * b for a, b in zip(p, v, strict=True)]
+            positions.append(p)
+            velocities.append(v)
         states = np.tile(state, (len(PLAN_S), 1))
-        states[:, POSITION] += offset
-        states[:, VELOCITY] = (goal.velocities_mps + np.outer(slow, correction) + np.outer(fast, velocity - aim)) @ r
+        states[:, POSITION], states[:, VELOCITY] = positions, np.array(velocities) @ r
         states[1:, RATE] = 0.0
         return states
 
