@@ -31,7 +31,7 @@ class Mutant:
     file: str
     old: str
     new: str
-    tests: tuple[str, ...]  # below src/shoal_core/test
+    tests: tuple[str, ...]  # files below src/shoal_core/test, or file::test
 
 
 FLEET, NMPC = "test_fleet_rules.py", "test_nmpc_rules.py"
@@ -70,8 +70,8 @@ MUTANTS = (
         "hard_distance",
         "control/nmpc/nmpc.py",
         "[pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]",
-        "[pen.distance_soft, pen.sight_soft, 0.0, pen.sight_hard]",
-        (NMPC,),
+        "[pen.distance_soft, pen.sight_soft, 1.0, pen.sight_hard]",
+        (f"{NMPC}::test_pushed_together_they_give_up_the_soft_distance_and_keep_the_hard_one",),
     ),
     Mutant(
         "terminal_cost",
@@ -92,9 +92,9 @@ MUTANTS = (
     ),
     Mutant(
         "sight_rows",
-        "control/nmpc/others.py",
-        "others.seen[:count] = [name in must_see for name in chosen.names]",
-        "others.seen[:count] = 0.0",
+        "control/nmpc/nmpc.py",
+        "p.sight[:] = others.seen",
+        "p.sight[:] = 0.0",
         (NMPC,),
     ),
     # STOP
