@@ -30,6 +30,7 @@ setup(
         "rosbags",
         "scipy",
         "typer",
+        "xarray",
     ],
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",

@@ -18,15 +18,15 @@ def out() -> Console:
 
 def print_error(message: str) -> None:
     """`error: …` for every line of the message."""
-    _tell("error", "bold red", message)
+    _print("error", "bold red", message)
 
 
 def print_warning(message: str) -> None:
     """`warning: …`."""
-    _tell("warning", "bold yellow", message)
+    _print("warning", "bold yellow", message)
 
 
-def _tell(word: str, style: str, message: str) -> None:
+def _print(word: str, style: str, message: str) -> None:
     err = Console(stderr=True, soft_wrap=True)
     for line in message.splitlines():
         err.print(f"[{style}]{word}:[/] ", end="")

@@ -8,23 +8,23 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-import shoal
+VERSION = "0.1.0"  # of all packages
 
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
     """`0.1.0+g<commit>` of the checkout, `.dirty` with uncommitted source, or the plain version when installed.
 
-    $SHOAL_CODE_VERSION says it where there is no checkout to ask: in containers and on cluster nodes.
+    $SHOAL_CODE_VERSION gives it where there is no checkout to ask: in containers and on cluster nodes.
     """
     if given := os.environ.get("SHOAL_CODE_VERSION"):
         return given
-    here = Path(shoal.__file__).resolve().parent
+    here = Path(__file__).resolve().parent
     commit = _git(here, "rev-parse", "--short=12", "HEAD")
     if not commit:
-        return shoal.__version__
+        return VERSION
     dirty = _git(here, "status", "--porcelain", "--untracked-files=no", "--", str(here))
-    return f"{shoal.__version__}+g{commit}{'.dirty' if dirty else ''}"
+    return f"{VERSION}+g{commit}{'.dirty' if dirty else ''}"
 
 
 @lru_cache(maxsize=1)

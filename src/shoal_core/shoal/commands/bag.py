@@ -22,9 +22,9 @@ def report_command(
     """Judge what was recorded as if it had been simulated. Topics are found by their types."""
     import json
 
+    from shoal.commands._events import print_events
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
-    from shoal.messages.wording import MODES, sentences
     from shoal.recordings.bag_reader import read_runs
     from shoal.reports.bag_report import write_bag_report
     from shoal.reports.verdict import verdict_table
@@ -37,9 +37,7 @@ def report_command(
     summaries, page = write_bag_report(folder.resolve().name, recordings, out or folder / "report")
     for recording, summary in zip(recordings, summaries, strict=True):
         console().print(verdict_table(summary))
-        for event in recording.events[:10]:
-            words = f"{MODES[event.mode]}{': ' if event.issues else ''}{sentences(event.issues)}"
-            console().print(f"{event.t_s:7.1f} s  {event.vehicle}: {words}", highlight=False, markup=False)
+        print_events(recording)
     console().print(f"report: {page}", highlight=False, soft_wrap=True)
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from shoal.tasks.run import RunSpec
 
 FAILED = 3  # exit code of a run that broke a bound
-EVENTS_SHOWN = 10
 
 
 def simulate(
@@ -46,10 +45,10 @@ def simulate(
     """Simulate a fleet, write its recording, and judge it beside published figures. Exit code 3: it broke a bound."""
     from shoal.campaigns.job import Job, check_inputs
     from shoal.campaigns.vary import varied
+    from shoal.commands._events import print_events
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
     from shoal.evaluation.run_directory import refuse_foreign, write_run
-    from shoal.messages.wording import MODES, sentences
     from shoal.reports.verdict import verdict_table
     from shoal.tasks.run import RunSpec
 
@@ -66,9 +65,7 @@ def simulate(
         print(summary.model_dump_json(indent=2))
     else:
         console().print(verdict_table(summary, metrics or ()))
-        for event in recording.events[:EVENTS_SHOWN]:
-            words = f"{MODES[event.mode]}{': ' if event.issues else ''}{sentences(event.issues)}"
-            console().print(f"{event.t_s:7.1f} s  {event.vehicle}: {words}", highlight=False, markup=False)
+        print_events(recording)
         if out is not None:
             console().print(f"written: {out} (replay it with `shoal view {out}`)", highlight=False, soft_wrap=True)
     if summary.failed:

@@ -23,7 +23,7 @@ from shoal.recordings.recording import Outcome, Recording
 Array = NDArray[np.float64]
 
 TIMESERIES, PLANS = "timeseries.parquet", "plans.parquet"
-_STATE = ("n_m", "e_m", "d_m", "eta", "e1", "e2", "e3", "u_mps", "v_mps", "w_mps", "p_radps", "q_radps", "r_radps")
+STATE_COLUMNS = ("n_m", "e_m", "d_m", "eta", "e1", "e2", "e3", "u_mps", "v_mps", "w_mps", "p_radps", "q_radps", "r_radps")
 _NED = ("n", "e", "d")
 _KEY = b"shoal"
 
@@ -54,8 +54,8 @@ def read_parquet(folder: Path) -> Recording:
     return Recording(
         names=tuple(names),
         times_s=table["t_s"].to_numpy(),
-        states=per_vehicle(*_STATE),
-        odometry=per_vehicle(*[f"measured_{c}" for c in _STATE]),
+        states=per_vehicle(*STATE_COLUMNS),
+        odometry=per_vehicle(*[f"measured_{c}" for c in STATE_COLUMNS]),
         thrust_N={name: _thrust(table, name) for name in names},
         reference_m=_stack(table, [f"reference_{c}_m" for c in _NED]),
         reference_velocity_mps=_stack(table, [f"reference_{c}_mps" for c in _NED]),
@@ -105,8 +105,8 @@ def _columns(recording: Recording) -> dict[str, NDArray[Any]]:
     _spread(columns, [f"reference_{c}_mps" for c in _NED], recording.reference_velocity_mps)
     for v, name in enumerate(recording.names):
         thrust = recording.thrust_N[name]
-        _spread(columns, [f"{name}.{c}" for c in _STATE], recording.states[:, v])
-        _spread(columns, [f"{name}.measured_{c}" for c in _STATE], recording.odometry[:, v])
+        _spread(columns, [f"{name}.{c}" for c in STATE_COLUMNS], recording.states[:, v])
+        _spread(columns, [f"{name}.measured_{c}" for c in STATE_COLUMNS], recording.odometry[:, v])
         _spread(columns, [f"{name}.thrust{i + 1}_N" for i in range(thrust.shape[1])], thrust)
         _spread(columns, [f"{name}.setpoint_{c}_m" for c in _NED], recording.setpoints_m[:, v])
         _spread(columns, [f"{name}.current_{c}_mps" for c in _NED], recording.current_mps[:, v])

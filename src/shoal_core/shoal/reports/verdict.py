@@ -21,14 +21,17 @@ def verdict_table(summary: Summary, metrics: Sequence[str] = ()) -> Table:
     infos = [m.info for m in all_metrics([*task_metrics(summary.task), *metrics]) if m.name in summary.metrics]
     table = Table(title=_title(summary), title_justify="left", caption=_caption(summary), caption_justify="left",
                   box=box.SIMPLE_HEAD)  # fmt: skip
-    for heading in ("", "this run", "bound", f"{reference.name}, same cell"):
-        table.add_column(heading)
+    rows = []
     for label, group in groupby((info for info in infos if info.shown), key=lambda info: info.label):
         members = list(group)
         parts = " / ".join(info.part for info in members if info.part)
-        published = _published(members[0], summary, reference)
-        table.add_row(escape(f"{label}, {parts}" if parts else label), _values(members, summary),
-                      _bound(members[0], summary), published)  # fmt: skip
+        rows.append((escape(f"{label}, {parts}" if parts else label), _values(members, summary),
+                     _bound(members[0], summary), _published(members[0], summary, reference)))  # fmt: skip
+    compared = any(row[-1] for row in rows)
+    for heading in ("", "this run", "bound", f"{reference.name}, same cell")[: 3 + compared]:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row[: 3 + compared])
     return table
 
 
