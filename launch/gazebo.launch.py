@@ -37,8 +37,12 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "current": ("", "Water current 'east north up' in m/s; empty for the world's own.", None),
     "path": ("", "Standard test, path name or file for guidance; empty to hold station.", None),
     "record": ("", "Folder for the recording; empty for none.", None),
+    "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
+    "thruster_lag_s": ("0.0", "Thruster lag that the controllers assume, s; Gazebo's thrusters have none.", None),
+    "actuation_delay_s": ("0.005", "Delay from odometry to thrust that the controllers assume, s.", None),
     "gui": ("false", "Open the operator station.", YES_NO),
     "run_dir": ("", "Where rendered models and bridge files go; empty for a new temporary folder.", None),
+    "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for this run.", None),
     "network": ("false", "Be reachable from other machines.", YES_NO),
 }
 
@@ -56,20 +60,30 @@ def start(context: LaunchContext) -> list[Any]:
     """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
     from shoal_gazebo.bringup import find_models, parse_current, prepare
     from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
-    from shoal_ros.launching import launch_actions
+    from shoal_ros.launching import launch_actions, run_state
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     on = {name for name, value in given.items() if value == "true"}
     folder = Path(given["run_dir"] or tempfile.mkdtemp(prefix="shoal_gazebo_"))
     ready = prepare(given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]))
     network = "network" in on
-    swimmers = launch_actions(swimming_nodes(ready, path=given["path"], record=given["record"]), network)
+    state_dir = run_state(given["state_dir"], simulated=True)
+    swimming = swimming_nodes(
+        ready,
+        thruster_lag_s=float(given["thruster_lag_s"]),
+        actuation_delay_s=float(given["actuation_delay_s"]),
+        path=given["path"],
+        record=given["record"],
+        controller=given["controller"],
+        state_dir=state_dir,
+    )
+    swimmers = launch_actions(swimming, network)
     if "gui" in on:
         swimmers.append(Node(package="shoal_rqt", executable="operator_station", output="screen"))
     return [
         *surroundings(find_models(), network),
         gazebo(ready.world_file, "headless" in on, "camera" in on),
-        *launch_actions(gazebo_nodes(ready), network),
+        *launch_actions(gazebo_nodes(ready, state_dir), network),
         *spawned_in_turn([spawner(s.arguments(ready.world.name)) for s in ready.spawns], swimmers),
     ]
 

@@ -1,7 +1,8 @@
-"""Node: sends zero to thrusters whose controller has fallen silent.
+"""Node: sends zero to thrusters whose controller has fallen silent, and to all of them while the fleet is stopped.
 
-Listens on the same topics as Gazebo's bridge and adds to them, instead of standing between: no delay for the commands,
-and if this node dies the fleet swims on (the launch file starts it again).
+It subscribes to the same topics as Gazebo's bridge and adds to them, instead of standing between: no delay for the
+commands, and if this node dies the fleet swims on (the launch file starts it again). It is a holder of STOP: it
+remembers it over a restart and needs no controller to obey.
 """
 
 from __future__ import annotations
@@ -9,21 +10,44 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_msgs.msg import Float64
 
 from shoal.fleet.file import load_fleet
-from shoal_gazebo.bridge import thrust_topic
-from shoal_gazebo.thrust_watch import Moment, Thruster, ThrustWatch
+from shoal.fleet.stop import StopLatch, StopState
+from shoal.messages import topics
+from shoal_gazebo.thrust_watch import Moment, Thruster, ThrustWatch, is_push
+from shoal_ros import endpoints
+from shoal_ros.parameters import declare
 from shoal_ros.process import flush, run
+from shoal_ros.stop import StopEndpoints, state_folder
 
 CHECK_PERIOD_S = 0.05
 REPORT_PERIOD_S = 1.0
+
+
+class ServedWhileStopped(CallbackGroup):
+    """Polled at the check rate, which costs a tenth of serving each command; while stopped each is answered at once."""
+
+    def __init__(self, latch: StopLatch) -> None:
+        super().__init__()
+        self._latch = latch
+
+    def can_execute(self, entity: Any) -> bool:
+        return self._latch.stopped
+
+    def beginning_execution(self, entity: Any) -> bool:
+        return True
+
+    def ending_execution(self, entity: Any) -> None:
+        pass
 
 
 class ThrustWatchdog(Node):
@@ -31,43 +55,65 @@ class ThrustWatchdog(Node):
 
     def __init__(self) -> None:
         super().__init__("thrust_watchdog")
-        fleet = load_fleet(str(self.declare_parameter("fleet", "two", _text("Fleet name or file.")).value))
-        timeout = self._seconds("timeout_s", 0.5, "Silence after which a thruster is stopped, in simulation time.")
-        wall = self._seconds("wall_timeout_s", 3.0, "The same by the wall clock, should /clock stand still.")
-        self.watch = ThrustWatch(timeout, wall)
+        name = declare(self, "fleet", "two", "fleet name or file")
+        fleet = load_fleet(name)
+        timeout_s = declare(
+            self, "timeout_s", 0.5, "s of simulation time without a command, then it is stopped", low=0.05, high=60.0
+        )
+        wall_s = declare(
+            self, "wall_timeout_s", 3.0, "s, the same by the wall clock, should /clock stop", low=0.05, high=60.0
+        )
+        self.watch = ThrustWatch(timeout_s, wall_s)
         self.stops: Counter[str] = Counter()
-        self.topics = {
-            (m.name, t.name): thrust_topic(m.name, t.name) for m in fleet.vehicles for t in m.vehicle().thrusters
+        self.vehicles = fleet.names
+        self._latch = StopLatch(state_folder(self, name) / "watchdog.stop.json")
+        thrusters = [(m.name, t.name) for m in fleet.vehicles for t in m.vehicle().thrusters]
+        self.outputs = {(v, t): endpoints.publisher(self, topics.THRUST, vehicle=v, thruster=t) for v, t in thrusters}
+        group = ServedWhileStopped(self._latch)
+        self.inputs = {
+            (v, t): endpoints.subscription(
+                self, topics.THRUST, partial(self._on_command_while_stopped, (v, t)), group, vehicle=v, thruster=t
+            )
+            for v, t in thrusters
         }
-        self.outputs = {thruster: self.create_publisher(Float64, topic, 10) for thruster, topic in self.topics.items()}
-        for thruster, topic in self.topics.items():
-            self.create_subscription(Float64, topic, self._listener(thruster), 10)
-        self.diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics = endpoints.publisher(self, topics.DIAGNOSTICS)
+        StopEndpoints(self, self._latch, self._on_stop_change)
         # Steady clock: a simulation clock that stops must not stop the watchdog as well.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(CHECK_PERIOD_S, self.check, clock=steady)
         self.create_timer(REPORT_PERIOD_S, self.report, clock=steady)
-        self.get_logger().info(
-            f"watching {len(self.topics)} thrusters of {len(fleet.vehicles)} vehicles, {timeout:g} s"
-        )
-
-    def _seconds(self, name: str, default: float, description: str) -> float:
-        limits = FloatingPointRange(from_value=0.05, to_value=60.0, step=0.0)
-        descriptor = ParameterDescriptor(description=description, floating_point_range=[limits], read_only=True)
-        return float(self.declare_parameter(name, default, descriptor).value)
-
-    def _listener(self, thruster: Thruster):  # type: ignore[no-untyped-def]
-        return lambda message: self.watch.heard(thruster, message.data, self.now())
+        self.get_logger().info(f"watching {len(thrusters)} thrusters of {len(self.vehicles)} vehicles, {timeout_s:g} s")
 
     def now(self) -> Moment:
         """Both clocks."""
         return Moment(self.get_clock().now().nanoseconds * 1e-9, time.monotonic())
 
+    def _on_stop_change(self, _: StopState) -> None:
+        self.check()
+        self.report()
+
+    def _on_command_while_stopped(self, thruster: Thruster, message: Float64) -> None:
+        """A controller that does not obey must not win, not even for a check period."""
+        self.watch.on_command(thruster, message.data, self.now())
+        if self._latch.stopped and is_push(message.data):
+            self._zero(thruster)
+
+    def _zero(self, thruster: Thruster) -> None:
+        self.outputs[thruster].publish(Float64(data=0.0))
+
     def check(self) -> None:
-        """Stop what is overdue."""
-        overdue = self.watch.overdue(self.now())
+        """Stop what is overdue, or everything."""
+        now = self.now()
+        for thruster, waiting in self.inputs.items():
+            for message, _ in endpoints.take_all(waiting)[-1:]:
+                self.watch.on_command(thruster, message.data, now)
+        if self._latch.stopped:
+            for thruster in self.outputs:
+                self._zero(thruster)
+            return
+        overdue = self.watch.overdue(now)
         for thruster in overdue:
-            self.outputs[thruster].publish(Float64(data=0.0))
+            self._zero(thruster)
         for vehicle in sorted({vehicle for vehicle, _ in overdue}):
             self.stops[vehicle] += 1
             self.get_logger().warning(f"{vehicle}: no thrust command for {self.watch.timeout_s:g} s, thrusters stopped")
@@ -79,29 +125,32 @@ class ThrustWatchdog(Node):
         overdue = Counter(vehicle for vehicle, _ in self.watch.overdue(self.now()))
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
-        for vehicle in sorted({vehicle for vehicle, _ in self.topics}):
-            late = overdue[vehicle]
+        for vehicle in self.vehicles:
+            level, text = self._status(overdue[vehicle])
             message.status.append(
                 DiagnosticStatus(
-                    level=DiagnosticStatus.ERROR if late else DiagnosticStatus.OK,
+                    level=level,
                     name=f"{vehicle}: thrust watchdog",
                     hardware_id=vehicle,
-                    message=f"{late} thrusters stopped: controller silent" if late else "commands fresh or zero",
+                    message=text,
                     values=[KeyValue(key="stops", value=str(self.stops[vehicle]))],
                 )
             )
         self.diagnostics.publish(message)
 
+    def _status(self, late: int) -> tuple[bytes, str]:
+        if self._latch.stopped:
+            return DiagnosticStatus.WARN, f"STOP {self._latch.state.counter}: zero thrust"
+        if late:
+            return DiagnosticStatus.ERROR, f"{late} thrusters stopped: controller silent"
+        return DiagnosticStatus.OK, "commands fresh or zero"
+
     def close(self) -> None:
-        """Leave nothing running behind."""
+        """Leave nothing running."""
         last = [self.outputs[thruster] for thruster in self.watch.pushing()]
         for output in last:
             output.publish(Float64(data=0.0))
         flush(last)
-
-
-def _text(description: str) -> ParameterDescriptor:
-    return ParameterDescriptor(description=description, read_only=True)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -1,7 +1,8 @@
 """A process that behaves on ROS as Gazebo behind its bridges does.
 
 1 ms steps of the force model on the rendered models, a tick of /gazebo/clock with each handful of them, odometry at
-50 Hz with the mean over ten steps for a twist, thrust kept for ever.
+50 Hz with the mean over ten steps for a twist, thrust kept for ever. Unlike Gazebo it waits a moment for a controller
+that is late, so that a busy machine makes a slow sea and not another one.
 
     python stand_in_gazebo.py FLEET WORLD FOLDER
 """
@@ -28,6 +29,8 @@ from shoal_gazebo.sdf_reader import read_model
 
 HANDFUL = 5  # steps a tick
 ODOMETRY_EVERY = 4  # ticks
+LATE_TICKS = 14  # since the last command; controllers send one every 40 or 60 ms
+PATIENCE_S = 1.0  # of wall time for a late controller; then it counts as gone
 
 
 class Swimmer:
@@ -39,6 +42,7 @@ class Swimmer:
         turned = Rotation.from_euler("z", spawn.yaw_rad).as_matrix()
         self.state = State(np.array([spawn.x_m, spawn.y_m, spawn.z_m]), turned, np.zeros(3), np.zeros(3))
         self.commands = np.zeros(len(self.body.thrusters))
+        self.controlled, self.idle_ticks = False, 0
         self.linear: deque[np.ndarray] = deque(maxlen=10)
         self.angular: deque[np.ndarray] = deque(maxlen=10)
         self.output = node.create_publisher(Odometry, f"/{self.name}/odometry", 10)
@@ -48,10 +52,23 @@ class Swimmer:
             topic = thrust_topic(self.name, thruster)
             self.inputs.append(node.create_subscription(Float64, topic, lambda _: None, 1))
 
-    def steps(self, step_s: float) -> None:
+    def read(self) -> None:
         for index, source in enumerate(self.inputs):  # without an executor: there is little time between ticks
             if (taken := source.handle.take_message(Float64, False)) is not None:
                 self.commands[index] = taken[0].data
+                self.controlled, self.idle_ticks = True, 0
+
+    def wait_for_controller(self) -> None:
+        self.read()
+        end = time.monotonic() + PATIENCE_S
+        while self.controlled and self.idle_ticks > LATE_TICKS:
+            time.sleep(0.001)
+            self.read()
+            self.controlled = self.controlled and time.monotonic() < end
+
+    def steps(self, step_s: float) -> None:
+        self.wait_for_controller()
+        self.idle_ticks += 1
         self.body.command(self.commands)
         for _ in range(HANDFUL):
             before, self.state = self.state, self.body.step(self.state, step_s)
@@ -90,7 +107,7 @@ def main(fleet: str, world: str, folder: str) -> None:
             for swimmer in swimmers:
                 swimmer.publish(message.clock)
         due = max(due + HANDFUL * step_s, time.monotonic())  # a slow machine makes a slow sea, not a hurried one
-        time.sleep(due - time.monotonic() if due > time.monotonic() else 0)
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 if __name__ == "__main__":

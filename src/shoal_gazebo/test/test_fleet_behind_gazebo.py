@@ -1,113 +1,190 @@
-"""The fleet's own nodes with a stand-in for Gazebo behind the topics: clock relay, watchdog, controller, guidance."""
+"""The fleet's own nodes with a stand-in for Gazebo behind the topics: clock relay, watchdog, controllers, guidance.
+
+How long something takes is counted in the fleet's own time and messages, never on the wall.
+"""
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
-from geometry_msgs.msg import PoseStamped  # noqa: E402
-from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.qos import qos_profile_sensor_data  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
+pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
+from std_msgs.msg import Bool, Float64, UInt64
 
-from shoal_gazebo.bridge import thrust_topic  # noqa: E402
-from shoal_gazebo.bringup import prepare  # noqa: E402
-from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes  # noqa: E402
-from shoal_ros.domain import claim_domain  # noqa: E402
+from shoal.fleet.stop import StopState
+from shoal.frames import tilt_rad
+from shoal.messages import topics
+from shoal_gazebo.bringup import prepare
+from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
+from shoal_ros import convert, endpoints
+from shoal_ros.harness import Harness
+from shoal_ros.node_list import NodeSpec
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 HERE = Path(__file__).parent
+THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
+PERIODS = 4  # of control in 0.2 s
+
+
+@dataclass(frozen=True)
+class StandIn(NodeSpec):
+    """The stand-in as one more node."""
+
+    arguments: tuple[str, ...] = ()
+
+    def command(self) -> list[str]:
+        return [sys.executable, str(HERE / "stand_in_gazebo.py"), *self.arguments]
+
+
+class Log:
+    """A topic's messages with the time they were sent, however late this process reads them."""
+
+    def __init__(self, harness: Harness, topic: topics.Topic, **names: str) -> None:
+        self._waiting = endpoints.polled(harness.node, topic, endpoints.Polled(), **names)
+        self.sent: list[tuple[int, Any]] = []  # ns of the system's clock, message
+
+    def read(self) -> list[tuple[int, Any]]:
+        self.sent += [(info["source_timestamp"], message) for message, info in endpoints.take_all(self._waiting)]
+        return self.sent
+
+    def after(self, ns: int) -> list[float]:
+        return [message.data for sent_ns, message in self.read() if sent_ns > ns]
 
 
 class Sea:
-    """Processes in a domain of their own, and what is heard of them."""
+    """A fleet in the stand-in, and what is received of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.domain = claim_domain()
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.folder = folder
-        self.context = rclpy.Context()
-        rclpy.init(context=self.context, domain_id=self.domain.number)
-        self.node = rclpy.create_node("observer", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
-        self.executor.add_node(self.node)
-        self.heard: dict[str, Any] = {}
+    def __init__(self, harness: Harness, fleet: str, folder: Path) -> None:
+        self.h, self.fleet = harness, fleet
+        ready = prepare(fleet, "tank", folder, camera=False)
+        self.names = ready.fleet.names
+        state_dir = str(folder / "state")
+        beside = [spec for spec in gazebo_nodes(ready, state_dir) if spec.package != "ros_gz_bridge"]
+        swimming = swimming_nodes(ready, path="circle", display=False, ready_s=1.0, state_dir=state_dir)
+        self.specs = {spec.full_name: spec for spec in (*beside, *swimming)}
+        self.setpoints = harness.listen(topics.SETPOINT)
+        self.stop_states = harness.listen(topics.STOP_STATE)
+        self.odometry: dict[str, Any] = {}
+        self.tilt_deg = dict.fromkeys(self.names, 0.0)  # largest so far
+        for name in self.names:
+            endpoints.subscription(harness.node, topics.ODOMETRY, lambda m, n=name: self._swam(n, m), vehicle=name)
+        self.thrust = {
+            (v, t): Log(harness, topics.THRUST, vehicle=v, thruster=t) for v in self.names for t in THRUSTERS
+        }
+        harness.start(StandIn("", "gazebo", "gazebo", arguments=(fleet, "tank", str(folder))), *self.specs.values())
 
-    def start(self, name: str, command: list[str]) -> None:
-        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        environment = {**os.environ, **self.domain.environment(), **one_thread}
-        self.processes[name] = subprocess.Popen(command, env=environment)
+    def _swam(self, name: str, message: Any) -> None:
+        self.odometry[name] = convert.odometry_from_message(message)
+        self.tilt_deg[name] = max(self.tilt_deg[name], float(np.degrees(tilt_rad(self.odometry[name].attitude))))
+        for log in self.thrust.values():
+            log.read()
+        del self.setpoints[:-2]
 
-    def listen(self, kind: Any, topic: str) -> None:
-        self.node.create_subscription(kind, topic, lambda m: self.heard.__setitem__(topic, m), qos_profile_sensor_data)
+    @property
+    def t_s(self) -> float:
+        return min((o.stamp_s for o in self.odometry.values()), default=0.0) if len(self.odometry) else 0.0
 
-    def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
-        end = time.monotonic() + limit_s
-        while not condition() and time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.1)
-        return condition()
+    def pass_s(self, seconds: float) -> None:
+        """Of the fleet's time."""
+        end = self.t_s + seconds
+        self.h.spin(lambda: self.t_s > end, f"{seconds} s of simulated time", wall_s=240.0)
 
-    def sim_s(self) -> float:
-        message = self.heard.get("/bluerov2/odometry")
-        return 0.0 if message is None else message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+    def setpoint(self) -> np.ndarray:
+        return convert.from_pose(self.setpoints[-1].pose)[0]
 
-    def close(self) -> None:
-        for process in self.processes.values():
-            process.send_signal(signal.SIGINT)
-        for process in self.processes.values():
-            try:
-                process.wait(3)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(5)
-        self.executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self.context)
-        self.domain.close()
+    def swim(self) -> None:
+        """Until the circle is under way."""
+        self.h.spin(lambda: self.setpoints and len(self.odometry) == len(self.names), "the fleet", wall_s=120.0)
+        begun = self.setpoint()
+        self.h.spin(lambda: np.linalg.norm(self.setpoint() - begun) > 0.5, "the setpoint to move on", wall_s=240.0)
+
+    def pushing(self, vehicle: str) -> bool:
+        return any(log.read() and log.sent[-1][1].data for (v, _), log in self.thrust.items() if v == vehicle)
+
+    def kill(self, name: str) -> None:
+        child = self.h.children[name]
+        child.signal(signal.SIGKILL)
+        assert child.wait(20)
+
+    @property
+    def state(self) -> StopState:
+        return StopState.from_json(self.stop_states[-1].data)
 
 
 @pytest.fixture
-def sea(tmp_path: Path) -> Iterator[Sea]:
-    made = Sea(tmp_path)
-    yield made
-    made.close()
+def harness() -> Iterator[Harness]:
+    with Harness() as made:
+        yield made
 
 
-def place(pose: Any) -> np.ndarray:
-    return np.array([pose.position.x, pose.position.y, pose.position.z])
+@pytest.mark.parametrize("fleet", ["one", "two"])
+def test_the_fleet_swims_the_circle_level_and_a_dead_controllers_thrusters_stop(
+    harness: Harness, fleet: str, tmp_path: Path
+) -> None:
+    sea = Sea(harness, fleet, tmp_path)
+    sea.swim()
+    sea.pass_s(12.0)
+    middle = np.mean([o.position_m for o in sea.odometry.values()], axis=0)
+    assert np.linalg.norm(sea.setpoint() - middle) < 0.3
+    assert all(sea.pushing(name) for name in sea.names)
+    assert max(sea.tilt_deg.values()) < 10.0, sea.tilt_deg  # with a believed lag of 0.15 s they roll over
+
+    sea.kill("/bluerov2/mpc")  # it sends no last zeros
+    harness.spin(lambda: sea.thrust["bluerov2", "thruster1"].read() and not sea.pushing("bluerov2"), "the watchdog")
 
 
-def test_the_controller_swims_the_circle_and_its_end_stops_the_thrusters(sea: Sea) -> None:
-    ready = prepare("one", "tank", sea.folder, camera=False)
-    for topic, kind in {"/bluerov2/odometry": Odometry, "/fleet/setpoint": PoseStamped}.items():
-        sea.listen(kind, topic)
-    thrusters = [thrust_topic("bluerov2", f"thruster{i}") for i in range(1, 9)]
-    for topic in thrusters:
-        sea.listen(Float64, topic)
-    sea.start("gazebo", [sys.executable, str(HERE / "stand_in_gazebo.py"), "one", "tank", str(sea.folder)])
-    beside = [spec for spec in gazebo_nodes(ready) if spec.package != "ros_gz_bridge"]
-    for spec in [*beside, *swimming_nodes(ready, path="circle", display=False, ready_s=1.0)]:
-        sea.start(spec.name, spec.command())
+def test_stop_holds_behind_gazebo_until_it_is_released(harness: Harness, tmp_path: Path) -> None:
+    """By a volatile publisher; with controllers and watchdog killed and restarted; against a controller that pushes."""
+    sea = Sea(harness, "two", tmp_path)
+    sea.swim()
+    once = harness.node.create_publisher(Bool, topics.STOP.name, 1)  # as `ros2 topic pub --once`
+    holders = ("/bluerov2/mpc", "/bluerov3/mpc", "/guidance", "/thrust_watchdog")
+    harness.spin(lambda: once.get_subscription_count() == len(holders), "the holders of STOP")
+    harness.spin(lambda: all(sea.pushing(name) for name in sea.names), "thrust")
+    pressed_ns = time.time_ns()
+    once.publish(Bool(data=True))
+    sea.pass_s(2.0)
+    harness.node.destroy_publisher(once)
+    for name, log in sea.thrust.items():
+        after = log.after(pressed_ns)
+        pushes = [k for k, force in enumerate(after) if force]
+        assert len(after) > 20, name
+        assert len(pushes) <= PERIODS, (name, after[:30])
+        assert not pushes or pushes[-1] < 3 * PERIODS, (name, after[:30])  # controllers' and watchdog's zeros between
+    assert sea.state.stopped
 
-    assert sea.until(lambda: sea.sim_s() > 5 and "/fleet/setpoint" in sea.heard, 120)
-    begun = place(sea.heard["/fleet/setpoint"].pose)
-    follow_until = sea.sim_s() + 12
-    assert sea.until(lambda: sea.sim_s() > follow_until, 120)
-    setpoint = place(sea.heard["/fleet/setpoint"].pose)
-    assert np.linalg.norm(setpoint - begun) > 1, "the setpoint moves on"
-    assert np.linalg.norm(setpoint - place(sea.heard["/bluerov2/odometry"].pose.pose)) < 0.6
-    assert any(sea.heard[topic].data != 0 for topic in thrusters)
+    for name in ("/bluerov2/mpc", "/bluerov3/mpc", "/thrust_watchdog"):
+        sea.kill(name)
+    sea.h.start(sea.specs["/thrust_watchdog"])
+    lines = harness.children["/thrust_watchdog"].lines
+    harness.spin(lambda: any("still stopped" in line for line in lines), "the watchdog to remember", wall_s=120.0)
+    pusher = harness.publisher(topics.THRUST, vehicle="bluerov2", thruster="thruster1")
+    log = sea.thrust["bluerov2", "thruster1"]
+    for k in range(10):  # a controller that does not obey
+        pusher.publish(Float64(data=5.0 + k))
+        harness.spin(
+            lambda k=k: any(m.data == 5.0 + k for _, m in log.read()) and log.sent[-1][1].data == 0.0, "its answer"
+        )
+    harness.node.destroy_publisher(pusher)
 
-    sea.processes["mpc"].kill()  # no last words
-    assert sea.until(lambda: all(sea.heard[topic].data == 0 for topic in thrusters), 20)
+    restarted_ns = time.time_ns()
+    sea.h.start(sea.specs["/bluerov2/mpc"], sea.specs["/bluerov3/mpc"])
+    for name in ("/bluerov2/mpc", "/bluerov3/mpc"):
+        lines = harness.children[name].lines
+        harness.spin(lambda found=lines: any("still stopped" in line for line in found), f"{name}", wall_s=120.0)
+    sea.pass_s(3.0)
+    assert not any(any(log.after(restarted_ns)) for log in sea.thrust.values())
+
+    release = harness.publisher(topics.RELEASE)
+    harness.spin(lambda: release.get_subscription_count() >= len(holders), "the holders")
+    release.publish(UInt64(data=sea.state.counter))
+    harness.spin(lambda: not sea.state.stopped, "the release")
+    harness.spin(lambda: all(sea.pushing(name) for name in sea.names), "thrust again")

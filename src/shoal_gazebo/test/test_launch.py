@@ -90,6 +90,44 @@ def test_node_lists(tmp_path: Path) -> None:
         assert spec.parameters["use_sim_time"] is True
 
 
+def test_controllers_assume_gazebos_timing_not_the_vehicles(tmp_path: Path) -> None:
+    """The description's thrusters lag by 0.15 s, Gazebo's do not: a controller that assumes the lag tumbles."""
+    ready = prepare("two", "tank", tmp_path)
+    controllers = [s for s in swimming_nodes(ready) if s.executable == "mpc"]
+    assert len(controllers) == 2
+    for spec in controllers:
+        assert (spec.parameters["thruster_lag_s"], spec.parameters["actuation_delay_s"]) == (0.0, 0.005)
+    other = swimming_nodes(ready, thruster_lag_s=0.1, actuation_delay_s=0.02, controller="pid")
+    for spec in (s for s in other if s.executable == "mpc"):
+        assert (spec.parameters["thruster_lag_s"], spec.parameters["actuation_delay_s"]) == (0.1, 0.02)
+        assert spec.parameters["controller"] == "pid"
+    assert all("thruster_lag_s" not in s.parameters for s in other if s.executable != "mpc")
+
+
+def test_all_nodes_of_a_run_share_one_new_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What must survive the crash of a node is found again within the run, and by no other run."""
+    launch_stand_in.install(monkeypatch)
+    module = load()
+
+    def folders(**given: str) -> set[str]:
+        context = SimpleNamespace(launch_configurations=configured(module, run_dir=str(tmp_path), **given))
+        actions = module.start(context)
+        last = [a.arguments[0] for a in actions if type(a).__name__ == "RegisterEventHandler"][-1]
+        started = [*actions, *last.options["on_exit"](SimpleNamespace(returncode=0), None)]
+        holders = ("thrust_watchdog", "mpc", "guidance")
+        found = [
+            a.options["parameters"][0].get("state_dir")
+            for a in started
+            if type(a).__name__ == "Node" and a.options["executable"] in holders
+        ]
+        assert len(found) == 4
+        return set(found)
+
+    (first,), (second,) = folders(), folders()
+    assert first and second and first != second
+    assert folders(state_dir=str(tmp_path / "mine")) == {str(tmp_path / "mine")}
+
+
 @needs_launch
 def test_real_launch_takes_the_description() -> None:
     from launch import LaunchContext

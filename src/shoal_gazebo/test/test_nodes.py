@@ -2,158 +2,178 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
+pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
+from diagnostic_msgs.msg import DiagnosticStatus
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool, Float64, UInt64
 
-from shoal_gazebo.bridge import thrust_topic  # noqa: E402
-from shoal_ros.domain import claim_domain  # noqa: E402
+from shoal.fleet.stop import StopState
+from shoal.messages import topics
+from shoal_ros import convert
+from shoal_ros.harness import Harness
+from shoal_ros.node_list import NodeSpec, Value
 
 pytestmark = pytest.mark.ros
+PUSHED = ("bluerov2", "thruster3")
 
 
-class Listener:
-    """A node of the test's own, spun by hand."""
+class Fixture:
+    """A thruster, its controller, the clock and the watchdog."""
 
-    def __init__(self) -> None:
-        self.domain = claim_domain()
-        self.context = rclpy.Context()
-        rclpy.init(context=self.context, domain_id=self.domain.number)
-        self.node = rclpy.create_node("listener", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
-        self.executor.add_node(self.node)
+    def __init__(self, harness: Harness) -> None:
+        self.h = harness
+        self.received = harness.listen(topics.THRUST, vehicle=PUSHED[0], thruster=PUSHED[1])
+        self.diagnostics, self.stop_states = harness.listen(topics.DIAGNOSTICS), harness.listen(topics.STOP_STATE)
+        self.controller = harness.publisher(topics.THRUST, vehicle=PUSHED[0], thruster=PUSHED[1])
+        self.clock = harness.publisher(topics.CLOCK)
+        self.t_s = 0.0
 
-    def until(self, condition: Callable[[], bool], limit_s: float = 10.0) -> bool:
-        end = time.monotonic() + limit_s
-        while not condition() and time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.02)
-        return condition()
+    def start(self, **parameters: Value) -> None:
+        given: dict[str, Value] = {"fleet": "one", "use_sim_time": True, "wall_timeout_s": 60.0, **parameters}
+        self.h.start(NodeSpec("shoal_gazebo", "thrust_watchdog", "thrust_watchdog", parameters=given))
+        self.h.spin(
+            lambda: self.controller.get_subscription_count() >= 2 and self.clock.get_subscription_count(),
+            "the watchdog",
+        )
+        self.h.spin(lambda: self.diagnostics, "its diagnostics")
+        self.tick(0.1)
 
-    def during(self, seconds: float) -> None:
-        self.until(lambda: False, seconds)
+    def tick(self, seconds: float, period_s: float = 0.05) -> None:
+        """Simulation time goes on; slowly enough for the watchdog to look at each tick."""
+        for _ in range(round(seconds / period_s)):
+            self.t_s += period_s
+            self.clock.publish(Clock(clock=convert.to_stamp(self.t_s)))
+            self.h.linger(0.06)
 
-    def close(self) -> None:
-        self.executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self.context)
-        self.domain.close()
+    def push(self, thrust_N: float) -> None:
+        self.controller.publish(Float64(data=thrust_N))
+
+    @property
+    def forces(self) -> list[float]:
+        return [message.data for message in self.received]
+
+    @property
+    def state(self) -> StopState:
+        return StopState.from_json(self.stop_states[-1].data)
+
+    @property
+    def levels(self) -> list[Any]:
+        return [max(s.level for s in array.status) for array in self.diagnostics]
 
 
 @pytest.fixture
-def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    found = Listener()
-    yield found
-    found.close()
+def f() -> Iterator[Fixture]:
+    with Harness() as harness:
+        yield Fixture(harness)
 
 
-@pytest.fixture
-def start(listener: Listener) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    started: list[subprocess.Popen[bytes]] = []
-
-    def run(module: str, **parameters: object) -> subprocess.Popen[bytes]:
-        arguments = [text for key, value in parameters.items() for text in ("-p", f"{key}:={value}")]
-        environment = {**os.environ, **listener.domain.environment()}
-        command = [sys.executable, "-m", f"shoal_gazebo.{module}", "--ros-args", *arguments]
-        started.append(subprocess.Popen(command, env=environment, cwd=Path(__file__).parent))
-        return started[-1]
-
-    yield run
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.wait(5)
-
-
-def clock(seconds: float) -> Clock:
-    message = Clock()
-    message.clock.sec, message.clock.nanosec = int(seconds), round(seconds % 1 * 1e9)
-    return message
-
-
-def test_a_silent_controller_s_thrusters_are_stopped(listener: Listener, start: Callable[..., Any]) -> None:
-    watchdog = start("thrust_watchdog", fleet="one", timeout_s=0.6)
-    topic = thrust_topic("bluerov2", "thruster3")
-    heard: list[float] = []
-    levels: list[bytes] = []
-    listener.node.create_subscription(Float64, topic, lambda m: heard.append(m.data), 10)
-    listener.node.create_subscription(
-        DiagnosticArray, "/diagnostics", lambda m: levels.append(max(s.level for s in m.status)), 10
-    )
-    controller = listener.node.create_publisher(Float64, topic, 10)
-    assert listener.until(lambda: controller.get_subscription_count() >= 2 and bool(levels), 20)
-
+def test_a_silent_controllers_thrusters_are_stopped(f: Fixture) -> None:
+    f.start(timeout_s=0.6)
     for _ in range(20):  # a living controller is left alone
-        controller.publish(Float64(data=4.0))
-        listener.during(0.05)
-    assert set(heard) == {4.0}
+        f.push(4.0)
+        f.tick(0.05)
+    assert set(f.forces) == {4.0}
+    f.tick(0.5)
+    assert set(f.forces) == {4.0}  # not yet
+    f.tick(0.2)
+    f.h.spin(lambda: f.forces[-1] == 0.0, "the zero")
+    f.h.spin(lambda: DiagnosticStatus.ERROR in f.levels, "the error")
+    f.h.spin(lambda: f.levels[-1] == DiagnosticStatus.OK, "its own zero to be received")
+    zeros = f.forces.count(0.0)
+    f.tick(0.7)
+    assert f.forces.count(0.0) == zeros, "the watchdog's own zeros must not keep it going"
 
-    silent_since = time.monotonic()
-    assert listener.until(lambda: heard[-1] == 0.0, 3)
-    assert 0.4 < time.monotonic() - silent_since < 2.0
-    assert listener.until(lambda: DiagnosticStatus.ERROR in levels, 2)
-    listener.during(0.5)
-    zeros = heard.count(0.0)
-    listener.during(0.7)
-    assert heard.count(0.0) == zeros, "the watchdog's own zeros must not keep it going"
-
-    controller.publish(Float64(data=2.0))  # it is back, and the watchdog's end leaves nothing running
-    assert listener.until(lambda: heard[-1] == 2.0, 2)
-    watchdog.send_signal(signal.SIGINT)
-    assert listener.until(lambda: heard[-1] == 0.0, 2)
-    assert watchdog.wait(5) == 0
-
-
-def test_a_clock_that_stands_still_does_not_stop_the_watchdog(listener: Listener, start: Callable[..., Any]) -> None:
-    start("thrust_watchdog", fleet="one", timeout_s=0.3, wall_timeout_s=1.5, use_sim_time=True)
-    topic = thrust_topic("bluerov2", "thruster1")
-    heard: list[float] = []
-    listener.node.create_subscription(Float64, topic, lambda m: heard.append(m.data), 10)
-    controller = listener.node.create_publisher(Float64, topic, 10)
-    ticking = listener.node.create_publisher(Clock, "/clock", 1)
-    assert listener.until(
-        lambda: controller.get_subscription_count() >= 2 and ticking.get_subscription_count() >= 1, 20
-    )
-    for _ in range(25):
-        ticking.publish(clock(7.0))
-        listener.during(0.02)
-    sent = time.monotonic()
-    controller.publish(Float64(data=-3.0))
-    assert listener.until(lambda: heard == [-3.0], 5)
-    assert listener.until(lambda: heard[-1] == 0.0, 5)
-    assert time.monotonic() - sent > 1.2, "by the standing simulation clock nothing was late"
+    f.push(2.0)  # it is back, and the watchdog's end leaves nothing running
+    f.h.spin(lambda: f.forces[-1] == 2.0, "the controller")
+    f.h.linger(0.2)
+    watchdog = f.h.children["/thrust_watchdog"]
+    watchdog.signal(signal.SIGINT)
+    f.h.spin(lambda: f.forces[-1] == 0.0, "the last zero")
+    assert watchdog.wait(20) and watchdog.code == 0
 
 
-def test_the_relay_hands_on_the_newest_ticks_at_its_own_rate(listener: Listener, start: Callable[..., Any]) -> None:
-    start("clock_relay", max_rate_hz=50.0)
-    received: list[float] = []
-    listener.node.create_subscription(
-        Clock, "/clock", lambda m: received.append(m.clock.sec + m.clock.nanosec * 1e-9), 50
-    )
-    source = listener.node.create_publisher(Clock, "/gazebo/clock", 10)
-    assert listener.until(lambda: source.get_subscription_count() == 1, 20)
-    assert listener.until(lambda: listener.node.count_publishers("/clock") == 1, 10)
-    listener.during(0.2)
-    started = time.monotonic()
-    sent = [round(3.0 + k * 0.001, 3) for k in range(500)]
-    for tick in sent:
-        source.publish(clock(tick))
-        listener.during(0.001)
-    took = time.monotonic() - started
-    assert listener.until(lambda: bool(received) and round(received[-1], 3) == sent[-1], 2), "the last tick arrives"
-    assert {round(t, 3) for t in received} <= set(sent)
-    assert received == sorted(received)
-    assert 0.2 * 50 * took <= len(received) <= 50 * took + 2
+def test_a_clock_that_stops_does_not_stop_the_watchdog(f: Fixture) -> None:
+    f.start(timeout_s=0.3, wall_timeout_s=8.0)
+    f.push(-3.0)
+    f.h.spin(lambda: f.forces == [-3.0], "the command")
+    f.h.linger(1.0)
+    assert f.forces == [-3.0], "by the stopped simulation clock nothing is late"
+    f.h.spin(lambda: f.forces[-1] == 0.0, "the zero")
+
+
+def test_stop_zeroes_every_thruster_whatever_the_controllers_send(f: Fixture) -> None:
+    others = [f.h.listen(topics.THRUST, vehicle="bluerov2", thruster=f"thruster{i}") for i in (1, 8)]
+    f.start()
+    f.push(4.0)
+    f.h.spin(lambda: f.forces == [4.0], "the command")
+    once = f.h.node.create_publisher(Bool, topics.STOP.name, 1)  # volatile, as `ros2 topic pub --once`
+    f.h.spin(lambda: once.get_subscription_count(), "the watchdog's subscription")
+    once.publish(Bool(data=True))
+    f.h.spin(lambda: f.forces[-1] == 0.0 and all(other for other in others), "zeros on all thrusters")
+    f.h.node.destroy_publisher(once)
+    for k in range(20):  # a controller that does not obey
+        f.push(5.0 + k)
+        f.h.spin(lambda k=k: 5.0 + k in f.forces and f.forces[-1] == 0.0, "the answer to each command")
+    f.h.spin(lambda: f.state.stopped, "the state")
+    count = len(f.received)
+    f.h.spin(lambda: len(f.received) > count + 3, "zeros without any command")
+    assert not any(f.forces[count:])
+    f.h.spin(lambda: "STOP 1: zero thrust" in f.diagnostics[-1].status[0].message, "the diagnostics")
+
+
+def test_a_stop_outlives_the_watchdog_until_it_is_released(f: Fixture) -> None:
+    f.start()
+    stop, release = f.h.publisher(topics.STOP), f.h.publisher(topics.RELEASE)
+    f.h.spin(lambda: stop.get_subscription_count() and release.get_subscription_count(), "the holder")
+    stop.publish(Bool(data=True))
+    f.h.spin(lambda: f.stop_states and f.state == StopState(1, True, topics.STOP.name), "the stop")
+    watchdog = f.h.children["/thrust_watchdog"]
+    watchdog.signal(signal.SIGKILL)
+    assert watchdog.wait(20)
+    f.stop_states.clear()
+    f.received.clear()
+    f.diagnostics.clear()
+    f.start()
+    f.h.spin(lambda: f.stop_states and f.state == StopState(1, True, topics.STOP.name), "its memory")
+    f.push(7.0)
+    f.h.spin(lambda: 7.0 in f.forces and f.forces[-1] == 0.0, "the zero after the restart")
+    release.publish(UInt64(data=5))  # of a STOP that is not this one
+    f.h.linger(0.5)
+    assert f.state.stopped
+
+    def released() -> bool:
+        release.publish(UInt64(data=1))  # again and again: the dead watchdog's subscription is still listed
+        return not f.state.stopped
+
+    f.h.spin(released, "the release")
+    f.push(6.0)
+    f.h.spin(lambda: f.forces[-1] == 6.0, "the command")
+    f.tick(0.2)
+    assert f.forces[-1] == 6.0  # nothing is zeroed any more
+
+
+def test_the_relay_hands_on_the_newest_ticks_at_its_own_rate() -> None:
+    with Harness() as h:
+        h.start(NodeSpec("shoal_gazebo", "clock_relay", "clock_relay", parameters={"max_rate_hz": 50.0}))
+        received: list[float] = []
+        h.node.create_subscription(Clock, "/clock", lambda m: received.append(convert.from_stamp(m.clock)), 50)
+        source = h.node.create_publisher(Clock, "/gazebo/clock", 10)
+        h.spin(lambda: source.get_subscription_count() == 1 and h.node.count_publishers("/clock") == 1, "the relay")
+        h.linger(0.2)
+        began = time.monotonic()
+        sent = [round(3.0 + k * 0.001, 3) for k in range(500)]
+        for t_s in sent:
+            source.publish(Clock(clock=convert.to_stamp(t_s)))
+            h.linger(0.001)
+        took_s = time.monotonic() - began
+        h.spin(lambda: received and round(received[-1], 3) == sent[-1], "the last tick")
+        assert {round(t, 3) for t in received} <= set(sent)
+        assert received == sorted(received)
+        assert 2 <= len(received) <= 50 * took_s + 2  # it may be starved, but never hurries
