@@ -28,8 +28,12 @@ class Preview:
         Straight lines are off by at most a·h²/8: 0.1 mm for samples 0.1 s apart on a path of 0.1 m/s².
         """
         t = np.asarray(times_s, dtype=float)
-        found = self._whole.at(t)
+        found = self.columns_at(t)
         return Preview(t, found[:, 0:3], found[:, 3:6], None if self.headings_rad is None else found[:, 6])
+
+    def columns_at(self, times_s: Array) -> Array:
+        """(M,7) position, velocity and heading at `times_s`; (M,6) if there is no heading."""
+        return self._whole.at(times_s)
 
     @cached_property
     def trajectory(self) -> Trajectory:
