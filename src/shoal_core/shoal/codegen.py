@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -11,7 +12,7 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from shoal.errors import ShoalWarning
 
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
+STRICT_FLAGS = (*FLAGS, "-ffp-contract=off")  # rounds as numpy does
 
 
 def cache_directory() -> Path:
@@ -72,6 +74,38 @@ def build_shared(name: str, key: str, write_sources: Any, flags: Sequence[str] =
         _tell_slow(f"{path}: failed on {name} ({last}); expected a working C compiler (set SHOAL_COMPILER)")
         return None
     return target
+
+
+@cache
+def load_library(source: Path, flags: Sequence[str] = FLAGS) -> ctypes.PyDLL | None:
+    """A hand-written C file, compiled (or found in the cache) and loaded; None where there is no compiler.
+
+    Its functions take ints, bytes and `doubles` as they are; they keep the GIL, so they should be short.
+    """
+    text = source.read_text(encoding="utf-8")
+
+    def write(folder: Path) -> list[Path]:
+        copy = folder / source.name
+        copy.write_text(text, encoding="utf-8")
+        return [copy]
+
+    target = build_shared(source.stem, text, write, flags)
+    return None if target is None else ctypes.PyDLL(str(target))
+
+
+def doubles(count: int) -> Any:  # a ctypes array
+    """Memory for C to write to, all zero; `np.frombuffer` makes an array of it without copying."""
+    return _doubles(count)()
+
+
+def as_bytes(array: NDArray[Any]) -> bytes:
+    """Its numbers as C reads them, row by row. To copy a small array takes less time than to ask for its address."""
+    return array.tobytes() if array.dtype.char == "d" else array.astype(np.float64).tobytes()
+
+
+@lru_cache(maxsize=1024)
+def _doubles(count: int) -> type[ctypes.Array[ctypes.c_double]]:
+    return ctypes.c_double * count
 
 
 def _build(path: str, target: Path, write_sources: Any, flags: Sequence[str]) -> None:

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.control.base import Neighbours
-from shoal.messages import trajectory
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.trajectory import read_all
 
 Array = NDArray[np.float64]
 FRESH_S = 0.3
@@ -36,16 +36,20 @@ def forecast(
     names = tuple(p.vehicle for p in plans)
     if not plans:
         return Neighbours(names, np.zeros(0), np.zeros((0, len(times_s), 3)), np.zeros(0))
-    positions = trajectory.read(np.array([p.pick(times_s) for p in plans]), times_s)
+    positions = read_all([p.trajectory for p in plans], times_s)
     last_s = times_s[-1] - FRESH_S  # up to there a plan's last velocity is good enough
     stale = [i for i, p in enumerate(plans) if p.times_s[-1] < last_s]
     if stale:
         positions[stale] = _beyond(positions[stale], [plans[i] for i in stale], times_s, setpoints, settings)
-    ages = np.array([max(0.0, t_s - p.stamp_s) for p in plans])
-    margins = np.minimum(0.5 * settings.acceleration_mps2 * ages**2, settings.speed_mps * ages)
-    margins = np.minimum(margins, settings.max_margin_m)
-    margins += [0.0 if p.committed else settings.uncommitted_m for p in plans]
-    return Neighbours(names, ages, positions, margins)
+    ages = [max(0.0, t_s - p.stamp_s) for p in plans]
+    margins = [_margin_m(p, age, settings) for p, age in zip(plans, ages, strict=True)]
+    return Neighbours(names, np.array(ages), positions, np.array(margins))
+
+
+def _margin_m(plan: Plan, age_s: float, settings: NeighbourSettings) -> float:
+    """What to keep off further than usual."""
+    strayed_m = min(0.5 * settings.acceleration_mps2 * age_s**2, settings.speed_mps * age_s, settings.max_margin_m)
+    return strayed_m if plan.committed else strayed_m + settings.uncommitted_m
 
 
 def _beyond(
@@ -59,9 +63,8 @@ def _beyond(
     velocities = np.array([p.velocities_mps[-1] for p in plans])
     then = ends_m[:, None] + settings.settle_s * (1 - left) * velocities[:, None]
     if homing := [i for i, p in enumerate(plans) if p.vehicle in setpoints]:
-        asked = np.array([[e, *times_s] for e in ends_s[homing]])
-        picked = np.array([setpoints[plans[i].vehicle].pick(t) for i, t in zip(homing, asked, strict=True)])
-        there = trajectory.read(picked, asked)
+        asked = [np.array([e, *times_s]) for e in ends_s[homing]]
+        there = np.array([setpoints[plans[i].vehicle].trajectory.at(t) for i, t in zip(homing, asked, strict=True)])
         then[homing] = there[:, 1:] + left[homing] * (ends_m[homing, None] - there[:, :1])
     return np.where(beyond[:, :, None] > 0, then, along)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.messages import trajectory
+from shoal.messages.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,9 @@ class Plan:
 
     def at(self, times_s: Array) -> Array:
         """Positions (M,3) at `times_s`: straight between the points, beyond them the end velocities go on."""
-        return trajectory.read(self.pick(times_s), times_s)
-
-    def pick(self, times_s: Array) -> Array:
-        """The rows that `trajectory.read` needs for these times, so that many plans can be read at once."""
-        return trajectory.pick(self.times_s, self._pieces, times_s)
+        return self.trajectory.at(times_s)
 
     @cached_property
-    def _pieces(self) -> Array:
-        return trajectory.prepare(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])
+    def trajectory(self) -> Trajectory:
+        """Of the positions, so that many plans can be read at once."""
+        return Trajectory(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])

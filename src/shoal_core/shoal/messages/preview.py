@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.messages import trajectory
+from shoal.messages.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -28,23 +28,24 @@ class Preview:
         Straight lines are off by at most a·h²/8: 0.1 mm for samples 0.1 s apart on a path of 0.1 m/s².
         """
         t = np.asarray(times_s, dtype=float)
-        found = trajectory.read(trajectory.pick(self.times_s, self._pieces, t), t)
+        found = self.columns_at(t)
         return Preview(t, found[:, 0:3], found[:, 3:6], None if self.headings_rad is None else found[:, 6])
 
-    def pick(self, times_s: Array) -> Array:
-        """The rows that `trajectory.read` needs for the positions alone, so that many previews can be read at once."""
-        return trajectory.pick(self.times_s, self._places, times_s)
+    def columns_at(self, times_s: Array) -> Array:
+        """(M,7) position, velocity and heading at `times_s`; (M,6) if there is no heading."""
+        return self._whole.at(times_s)
 
     @cached_property
-    def _places(self) -> Array:
-        return trajectory.prepare(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])
+    def trajectory(self) -> Trajectory:
+        """Of the positions alone, so that many previews can be read at once."""
+        return Trajectory(self.times_s, self.positions_m, self.velocities_mps[0], self.velocities_mps[-1])
 
     @cached_property
-    def _pieces(self) -> Array:
+    def _whole(self) -> Trajectory:
         columns = [self.positions_m, self.velocities_mps]
         if self.headings_rad is not None:
             columns.append(self.headings_rad[:, None])
         values = np.concatenate(columns, axis=1)
         before, after = np.zeros(values.shape[1]), np.zeros(values.shape[1])
         before[0:3], after[0:3] = self.velocities_mps[0], self.velocities_mps[-1]
-        return trajectory.prepare(self.times_s, values, before, after)
+        return Trajectory(self.times_s, values, before, after)

@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+from ctypes import addressof
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.codegen import STRICT_FLAGS, as_bytes, doubles, load_library
+
 Array = NDArray[np.float64]
+SOURCE = Path(__file__).with_name("trajectory.c")
+
+
+class Trajectory:
+    """Straight between the samples, the given slopes outside them.
+
+    Machine code where there is a compiler; `prepare`, `pick` and `read` are the same in numpy.
+    """
+
+    __slots__ = ("_memory", "_place", "_width")
+
+    def __init__(self, times_s: Array, values: Array, slope_before: Array, slope_after: Array) -> None:
+        """`times_s` (K,), increasing; `values` (K,n); slopes (n,)."""
+        count, width = values.shape
+        self._width = width
+        library = load_library(SOURCE, STRICT_FLAGS)
+        if library is None:
+            self._memory: Any = prepare(times_s, values, slope_before, slope_after)
+            return
+        self._memory = doubles((count + 1) * (1 + 2 * width))
+        self._place = struct.pack("qq", addressof(self._memory), count)
+        given = as_bytes(times_s), as_bytes(values), as_bytes(slope_before), as_bytes(slope_after)
+        library.trajectory_prepare(count, width, *given, self._memory)
+
+    @property
+    def rows(self) -> Array:
+        """(K+1, 1+2n) as `prepare` makes them."""
+        return np.asarray(self._memory, dtype=np.float64).reshape(-1, 1 + 2 * self._width)
+
+    def at(self, times_s: Array) -> Array:
+        """Values (M,n) at `times_s` (M,)."""
+        return np.asarray(read_all((self,), times_s)[0])
+
+
+def read_all(trajectories: Sequence[Trajectory], times_s: Array) -> Array:
+    """Values (V,M,n) of trajectories of equal width, all at the same instants (M,)."""
+    library = load_library(SOURCE, STRICT_FLAGS)
+    if library is None:
+        return read(np.array([pick(t.rows, times_s) for t in trajectories]), times_s)
+    count, points, width = len(trajectories), len(times_s), trajectories[0]._width
+    found, places = doubles(count * points * width), b"".join([t._place for t in trajectories])
+    library.trajectory_read(count, places, width, points, as_bytes(times_s), found)
+    return np.frombuffer(found).reshape(count, points, width)
 
 
 def prepare(times_s: Array, values: Array, slope_before: Array, slope_after: Array) -> Array:
-    """Rows [time, values, slopes] (K+1, 1+2n): one per interval, with those before the first and after the last sample.
-
-    Straight between the samples, the given slopes outside them.
-    """
+    """Rows [time, values, slopes] (K+1, 1+2n): for each interval, before the first and after the last sample."""
     count, n = values.shape
     rows = np.empty((count + 1, 1 + 2 * n))
     rows[1:, 0], rows[1:, 1 : n + 1] = times_s, values
@@ -23,9 +71,9 @@ def prepare(times_s: Array, values: Array, slope_before: Array, slope_after: Arr
     return rows
 
 
-def pick(own_s: Array, rows: Array, times_s: Array) -> Array:
-    """The row of each time (M, 1+2n); `own_s` are the samples' times."""
-    return rows.take(own_s.searchsorted(times_s, side="right"), axis=0)
+def pick(rows: Array, times_s: Array) -> Array:
+    """The row of each time (M, 1+2n)."""
+    return rows.take(rows[1:, 0].searchsorted(times_s, side="right"), axis=0)
 
 
 def read(picked: Array, times_s: Array) -> Array:

@@ -71,29 +71,20 @@ class NmpcController(Controller):
     def step(
         self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
     ) -> ControlOutput:
-        nmpc = self.nmpc
+        nmpc, state = self.nmpc, estimate.state
         times_s = estimate.start_s + nmpc.times_s
-        wanted = directive.setpoint.at(times_s)
-        if not math.isfinite(float(wanted.positions_m.sum())):
-            return self._failed(estimate, Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING))
-        if estimate.position_reliable:
-            self._kept_yaw_rad = None
-            goal, others = self._aim(estimate.state, wanted, directive.must_see, neighbours.at(times_s))
+        found: tuple[Array, float] | None  # velocity and heading to go with now
+        if not estimate.position_reliable:
+            finite = math.isfinite(float(directive.setpoint.at(times_s).positions_m.sum()))
+            found = self._stay(state) if finite else None
         else:
-            goal, others = self._stay(estimate.state)
-        steady_N = self._steady(
-            goal.velocities_mps[0], float(goal.headings_rad[0]), estimate.wrench, estimate.current_mps
-        )
-        solution = nmpc.solve(
-            estimate.state,
-            estimate.previous_N,
-            goal,
-            others,
-            estimate.wrench,
-            estimate.current_mps,
-            max(0.0, t_s - self._solved_s),
-            steady_N,
-        )
+            self._kept_yaw_rad = None
+            found = self._aim(state, directive.setpoint, directive.must_see, neighbours.at(times_s), times_s)
+        if found is None:
+            return self._failed(estimate, Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING))
+        steady_N = self._steady(*found, estimate.wrench, estimate.current_mps)
+        elapsed_s = max(0.0, t_s - self._solved_s)
+        solution = nmpc.improve(state, estimate.previous_N, estimate.wrench, estimate.current_mps, elapsed_s, steady_N)
         self._solved_s = t_s
         if not solution.usable:
             return self._failed(estimate, Issue(Code.SOLVER_FAILED, Severity.WARNING, value=float(solution.status)))
@@ -110,19 +101,28 @@ class NmpcController(Controller):
         here = np.array([estimate.start_s]), estimate.state[None, :]
         return ControlOutput(estimate.previous_N, *here, issues=(issue,), usable=False)
 
-    def _aim(self, state: Array, wanted: Preview, must_see: frozenset[str], known: Neighbours) -> tuple[Goal, Others]:
-        """Along the reference, around and in sight of the neighbours."""
+    def _aim(
+        self, state: Array, setpoint: Preview, must_see: frozenset[str], known: Neighbours, times_s: Array
+    ) -> tuple[Array, float] | None:
+        """Along the reference, around and in sight of the neighbours; None when the reference is not finite."""
+        compiled, cold = self.nmpc.compiled_aim, self.nmpc.needs_cold_start
+        if compiled is not None:
+            return compiled.fill(state, setpoint.columns_at(times_s), known, must_see, cold)
+        wanted = setpoint.at(times_s)
+        if not math.isfinite(float(wanted.positions_m.sum())):
+            return None
         limits, own_m = self.settings.limits, state[POSITION]
         chosen = choose(known, own_m, must_see, self._most)
         others = arrange(chosen, must_see, self._most, len(wanted.times_s), limits)
         seen = sum(name in must_see for name in chosen.names)  # they come first
-        along_m = own_m if self.nmpc.needs_cold_start else self.nmpc.guess_m
+        along_m = own_m if cold else self.nmpc.guess_m
         yaw = headings(along_m, chosen.positions_m[:seen], wanted, yaw_of(state[ATTITUDE]))
         near_m = known.positions_m[:, 0]
         target = give_way(wanted.positions_m, own_m, near_m, limits.distance_soft_m, self.settings.give_way)
-        return Goal(target, wanted.velocities_mps, yaw), others
+        self.nmpc.fill(state, Goal(target, wanted.velocities_mps, yaw), others)
+        return wanted.velocities_mps[0], float(yaw[0])
 
-    def _stay(self, state: Array) -> tuple[Goal, Others]:
+    def _stay(self, state: Array) -> tuple[Array, float]:
         """Stop and keep the heading: bearings from a position that may be metres off would turn us away."""
         points, ring = len(self.nmpc.times_s), self.settings.ring
         self.nmpc.needs_cold_start = True  # the last solution began metres from here
@@ -132,4 +132,5 @@ class NmpcController(Controller):
         if ring.form != "off":  # whose goal is its middle
             here[0:2] += ring.radius_m * math.cos(yaw), ring.radius_m * math.sin(yaw)
         goal = Goal(np.tile(here, (points, 1)), np.zeros((points, 3)), np.full(points, yaw))
-        return goal, Others.none(self._most, points)
+        self.nmpc.fill(state, goal, Others.none(self._most, points))
+        return np.zeros(3), yaw

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.control.nmpc.aim import CompiledAim
 from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
 from shoal.control.nmpc.terminal import terminal_weight
@@ -25,6 +26,7 @@ COLD_ITERATIONS = 8
 ITERATIONS, SLACK_SOFT, SLACK_HARD, COST = map(REPORT.index, ("iterations", "slack_soft", "slack_hard", "cost"))
 FAILED = 2  # statuses from here on
 FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: beyond, RK4 steps of 0.1 s turn unstable
+FASTEST_BYTES = FASTEST.tobytes()
 
 
 class Backend(Protocol):
@@ -92,12 +94,13 @@ class Nmpc:
         backend: Callable[[Problem], Backend],
     ) -> None:
         self.problem = Problem(Formulation(structure_of(vehicle), most), settings.steps_s)
+        self.compiled_aim = CompiledAim.of(self.problem)
         self.most = most
         self.settings = settings
         self.set_vehicle(vehicle)
         self.backend = backend(self.problem)
         self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
-        self._shifts: dict[float, tuple[Array, Array]] = {}
+        self._shifts: dict[float, tuple[NDArray[np.int32], Array, bytes, bytes]] = {}
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description of the same structure."""
@@ -134,6 +137,8 @@ class Nmpc:
         p.penalties[:, 1] = pen.quadratic
         self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
         self._turn_rad = np.deg2rad(settings.approach.turn_deg + settings.approach.turn_rate_dps * self.times_s)
+        if self.compiled_aim is not None:
+            self.compiled_aim.apply(settings, self._reach_m, self._turn_rad)
 
     @property
     def times_s(self) -> Array:
@@ -160,12 +165,28 @@ class Nmpc:
 
         `steady_N` (n,) is the zero of the input cost: what keeps the wanted motion going; None: the trim.
         """
+        self.fill(x0, goal, others)
+        return self.improve(x0, previous_N, wrench, current, elapsed_s, steady_N)
+
+    def fill(self, x0: Array, goal: Goal, others: Others) -> None:
+        """Goal and neighbours of the next solution."""
+        self._fill_goal(x0, goal)
+        self._fill_others(others)
+
+    def improve(
+        self,
+        x0: Array,
+        previous_N: Array,
+        wrench: Array,
+        current: Array,
+        elapsed_s: float,
+        steady_N: Array | None = None,
+    ) -> Solution:
+        """`solve` with the goal and the neighbours that were filled in."""
         p = self.problem
         p.limits[2] = self._trim if steady_N is None else steady_N
         self._wrench[:], self._current[:] = wrench, current
         p.limits[3] = previous_N
-        self._fill_goal(x0, goal)
-        self._fill_others(others)
         status = FAILED
         if not self.needs_cold_start:
             self._guess_shifted(x0, elapsed_s)
@@ -224,10 +245,13 @@ class Nmpc:
         p.u[:] = np.clip(self._trim, p.limits[0], p.limits[1])
 
     def _guess_shifted(self, x0: Array, elapsed_s: float) -> None:
-        p = self.problem
-        if elapsed_s > 0:
-            states, thrusts = self._shift(elapsed_s)
-            p.x[:], p.u[:] = states @ p.x, thrusts @ p.u
+        """The last solution moved on; beyond its end its last state goes on."""
+        index, share, index_bytes, share_bytes = self._shift(elapsed_s)
+        if self.compiled_aim is not None:
+            self.compiled_aim.shift(x0, index_bytes, share_bytes, FASTEST_BYTES)
+            return
+        p, weight = self.problem, share[:, None]
+        p.x[:], p.u[:] = (1 - weight) * p.x[index] + weight * p.x[index + 1], p.u[index[:-1]]
         np.minimum(np.maximum(p.x[:, 7:], -FASTEST), FASTEST, out=p.x[:, 7:])
         p.x[0] = x0
         q = p.x[:, ATTITUDE]
@@ -236,18 +260,15 @@ class Nmpc:
             q[facing < 0] *= -1
         q /= np.sqrt(np.einsum("ij,ij->i", q, q))[:, None]
 
-    def _shift(self, elapsed_s: float) -> tuple[Array, Array]:
-        """Matrices that move states and thrusts on along the grid; beyond the plan's end its last state goes on."""
+    def _shift(self, elapsed_s: float) -> tuple[NDArray[np.int32], Array, bytes, bytes]:
+        """Where on the grid each point (N+1,) of the moved solution lies: behind which one, and by which share."""
         key = round(elapsed_s, 6)
         if key not in self._shifts:
             if len(self._shifts) > 64:
                 self._shifts.clear()
             times = np.minimum(self.times_s + key, self.times_s[-1])
-            row, n = np.arange(len(times)), len(times)
-            index = np.clip(np.searchsorted(self.times_s, times + 1e-9, side="right") - 1, 0, n - 2)
+            index = np.searchsorted(self.times_s, times + 1e-9, side="right") - 1
+            index = np.clip(index, 0, len(times) - 2).astype(np.int32)
             share = (times - self.times_s[index]) / np.diff(self.times_s)[index]
-            states, thrusts = np.zeros((n, n)), np.zeros((n - 1, n - 1))
-            states[row, index], states[row, index + 1] = 1 - share, share
-            thrusts[row[:-1], index[:-1]] = 1.0
-            self._shifts[key] = (states, thrusts)
+            self._shifts[key] = index, share, index.tobytes(), share.tobytes()
         return self._shifts[key]

@@ -1,0 +1,88 @@
+"""The compiled way to fill the optimisation; see aim.c."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codegen import FLAGS, as_bytes, doubles, load_library
+from shoal.control.base import Neighbours
+from shoal.control.nmpc.problem import Problem
+from shoal.control.settings import NmpcSettings
+
+Array = NDArray[np.float64]
+SOURCE = Path(__file__).with_name("aim.c")
+
+
+class _Aim(ctypes.Structure):
+    """As in aim.c."""
+
+    _fields_ = (
+        [(name, ctypes.c_int) for name in ("points", "places", "thrusters", "width", "on_ring", "spare")]
+        + [(name, ctypes.c_double) for name in ("soft_m", "hard_m", "approach_mps")]
+        + [(name, ctypes.c_double) for name in ("turn_rad", "range_m", "least_way_m")]
+        + [(name, ctypes.c_void_p) for name in ("reach_m", "turns_rad", "x", "u", "stages", "sight")]
+    )
+
+
+class CompiledAim:
+    """One problem's; it writes to the problem's own arrays."""
+
+    def __init__(self, problem: Problem, library: ctypes.PyDLL) -> None:
+        self._problem, self._aim, self._shift = problem, library.aim, library.shift
+        self._first = doubles(4)
+        self._first_values = np.frombuffer(self._first)
+
+    @staticmethod
+    def of(problem: Problem) -> CompiledAim | None:
+        """None where there is no compiler."""
+        library = load_library(SOURCE, FLAGS)
+        return None if library is None else CompiledAim(problem, library)
+
+    def apply(self, settings: NmpcSettings, reach_m: Array, turns_rad: Array) -> None:
+        """Settings of the next steps; reach and turn (N+1,) limit how far the reference runs ahead."""
+        p, rule = self._problem, settings.give_way
+        self._kept = reach_m, turns_rad  # C holds their addresses
+        self._numbers = ctypes.byref(
+            _Aim(
+                points=len(p.x),
+                places=p.formulation.neighbours,
+                thrusters=p.formulation.nu,
+                width=p.stages.shape[1],
+                on_ring=settings.ring.form != "off",
+                soft_m=settings.limits.distance_soft_m,
+                hard_m=settings.limits.distance_hard_m,
+                approach_mps=settings.approach.speed_mps,
+                turn_rad=np.radians(rule.turn_deg),
+                range_m=rule.range_m,
+                least_way_m=rule.least_way_m,
+                **{
+                    name: array.ctypes.data
+                    for name, array in (
+                        ("reach_m", reach_m), ("turns_rad", turns_rad), ("x", p.x), ("u", p.u),
+                        ("stages", p.stages), ("sight", p.sight),
+                    )
+                },
+            )
+        )  # fmt: skip
+
+    def fill(
+        self, state: Array, wanted: Array, known: Neighbours, must_see: frozenset[str], cold: bool
+    ) -> tuple[Array, float] | None:
+        """Goal and neighbours; the wanted velocity (3,) and heading of now, or None when the reference is not finite.
+
+        `wanted` (N+1, 6 or 7): position, velocity and perhaps heading. `cold`: there is no guess yet.
+        """
+        seen = bytes([name in must_see for name in known.names])
+        neighbours = len(known.names), as_bytes(known.positions_m), as_bytes(known.margins_m), seen
+        given = as_bytes(state), as_bytes(wanted), wanted.shape[1], *neighbours, int(cold)
+        if not self._aim(self._numbers, *given, self._first):
+            return None
+        return self._first_values[:3], self._first[3]
+
+    def shift(self, state: Array, index: bytes, share: bytes, fastest: bytes) -> None:
+        """The guess moved on: point m is at `share` (float64) of the way from `index` (int32) to the next."""
+        self._shift(self._numbers, as_bytes(state), index, share, fastest)

@@ -1,0 +1,42 @@
+/* Sampled motion read between its samples: the sums of trajectory.py in the same order, so that both agree bit by bit.
+ *
+ * A table has a row [time, n values, n slopes] for each sample, and one before them for what comes earlier. */
+
+/* rows (count+1, 1+2n) from times (count), values (count, n) and the slopes outside the samples (n). */
+void trajectory_prepare(int count, int n, const double *times, const double *values, const double *before,
+                        const double *after, double *rows) {
+  const int width = 1 + 2 * n;
+  for (int k = 0; k <= count; ++k) {
+    const int sample = k ? k - 1 : 0;
+    const double *here = values + n * sample;
+    double *row = rows + width * k;
+    row[0] = times[sample];
+    for (int i = 0; i < n; ++i) {
+      row[1 + i] = here[i];
+      row[1 + n + i] = k == 0       ? before[i]
+                       : k == count ? after[i]
+                                    : (here[n + i] - here[i]) / (times[sample + 1] - times[sample]);
+    }
+  }
+}
+
+typedef struct {
+  const double *rows;
+  long long count; /* samples */
+} Table;
+
+/* out (tables, points, n): every table at the same instants, which may come in any order. */
+void trajectory_read(int tables, const Table *table, int n, int points, const double *at, double *out) {
+  const int width = 1 + 2 * n;
+  for (int t = 0; t < tables; ++t) {
+    const double *rows = table[t].rows;
+    const int count = (int)table[t].count;
+    int k = 0;
+    for (int m = 0; m < points; ++m, out += n) {
+      if (m && at[m] < at[m - 1]) k = 0;
+      while (k < count && rows[width * (k + 1)] <= at[m]) ++k;
+      const double *row = rows + width * k, since = at[m] - row[0];
+      for (int i = 0; i < n; ++i) out[i] = row[1 + i] + since * row[1 + n + i];
+    }
+  }
+}
