@@ -23,7 +23,21 @@ from shoal.recordings.recording import Outcome, Recording
 Array = NDArray[np.float64]
 
 TIMESERIES, PLANS = "timeseries.parquet", "plans.parquet"
-STATE_COLUMNS = ("n_m", "e_m", "d_m", "eta", "e1", "e2", "e3", "u_mps", "v_mps", "w_mps", "p_radps", "q_radps", "r_radps")
+STATE_COLUMNS = (
+    "n_m",
+    "e_m",
+    "d_m",
+    "eta",
+    "e1",
+    "e2",
+    "e3",
+    "u_mps",
+    "v_mps",
+    "w_mps",
+    "p_radps",
+    "q_radps",
+    "r_radps",
+)
 _NED = ("n", "e", "d")
 _KEY = b"shoal"
 
