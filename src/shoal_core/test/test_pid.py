@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from closed_loop import changed, figures
 from shoal.control.base import ControllerContext, ControlOutput, Estimate, Neighbours
 from shoal.control.pid import PidController, PidSettings
-from shoal.frames import matrix, rotation_matrix, tilt_rad
+from shoal.frames import matrix, rotation_matrix, tilt_rad, yaws_of
 from shoal.messages.directive import Directive
 from shoal.messages.geometry import sight_angle_deg
 from shoal.messages.health import Code
@@ -104,16 +104,21 @@ def test_goes_to_a_point_without_rushing_past_it() -> None:
     assert 0.6 < states[:, 7].max() < 0.8  # the largest speed from afar is 0.7 m/s
 
 
-def test_feed_forward_follows_a_moving_point_at_once() -> None:
-    """From the reference's own velocity: without drag and acceleration known ahead it would trail by centimetres."""
+def test_feed_forward_follows_a_point_that_speeds_up_and_turns() -> None:
+    """0.15 m/s² and 20°/s: without its acceleration it trails by 4 cm, without drag by 6 cm, without the turn by 9°."""
+    times = np.linspace(0.0, 4.0, 41)
+    positions = np.stack([0.075 * times**2, 0 * times, np.full_like(times, DEPTH_M)], axis=1)
+    velocities = np.outer(0.15 * times, [1.0, 0.0, 0.0])
+    goal = Preview(times, positions, velocities, np.radians(20) * times)
     start = at_rest()
-    start[VELOCITY] = 0.4, 0.0, 0.0
-    states = swim(make(), Plant([VEHICLE], start[None]), point(0.0, speed_mps=0.4), 6.0)
-    errors = states[:, 0] - 0.4 * PERIOD_S * np.arange(1, len(states) + 1)
-    assert np.abs(errors).max() < 0.02
+    start[RATE] = 0.0, 0.0, np.radians(20)
+    states = swim(make(), Plant([VEHICLE], start[None]), goal, 3.5)
+    t_s = PERIOD_S * np.arange(1, len(states) + 1)
+    assert np.abs(states[:, 0] - 0.075 * t_s**2).max() < 0.02
+    assert np.degrees(np.abs(yaws_of(states[:, ATTITUDE]) - np.radians(20) * t_s)).max() < 3.0
 
 
-def test_integrators_carry_a_weight_and_a_current_nobody_told_it_of() -> None:
+def test_integrators_carry_a_weight_and_a_current_it_does_not_know_of() -> None:
     heavy = replace(VEHICLE, weight_N=VEHICLE.weight_N + 15.0)
     plant = Plant([heavy], at_rest()[None], current=Constant([0.3, -0.2, 0.0]))
     states = swim(make(), plant, point(), 25.0)
@@ -122,6 +127,22 @@ def test_integrators_carry_a_weight_and_a_current_nobody_told_it_of() -> None:
     plant = Plant([heavy], at_rest()[None], current=Constant([0.3, -0.2, 0.0]))
     states = swim(make(settings=without), plant, point(), 25.0)
     assert np.linalg.norm(states[-1, POSITION] - [0.0, 0.0, DEPTH_M]) > 0.15
+
+
+def test_integrators_keep_a_badly_trimmed_vehicle_level() -> None:
+    """Its centre of gravity 1 cm to the side is 1.1 N m of heel: 8° without the integrator."""
+    heeled = replace(VEHICLE, cg_m=VEHICLE.cg_m + [0.0, 0.01, 0.0])
+    states = swim(make(), Plant([heeled], at_rest()[None]), point(), 12.0)
+    assert tilts_deg(states[-1:])[0] < 0.5
+
+
+def test_both_quaternions_of_an_attitude_are_the_same_attitude() -> None:
+    """Or it would turn the long way round."""
+    state = at_rest(yaw_rad=3.0)
+    thrust = step(make(), state, point(0.0, -3.0)).thrust_N
+    assert (VEHICLE.thrust_matrix @ thrust)[5] > 0.5  # on through 180°: 16° to go, not 344°
+    state[ATTITUDE] *= -1
+    assert step(make(), state, point(0.0, -3.0)).thrust_N == pytest.approx(thrust)
 
 
 def test_what_saturates_does_not_wind_up() -> None:
@@ -244,10 +265,10 @@ def test_plan_is_about_what_happens() -> None:
         plant.step(output.thrust_N[None], PERIOD_S)
         for age in (20, 40):
             if k >= age:
-                told = plans[k - age]
-                index = int(np.argmin(np.abs(told.times_s - (k + 1) * PERIOD_S)))
-                assert told.times_s[index] == pytest.approx((k + 1) * PERIOD_S, abs=0.051)
-                assert np.linalg.norm(told.states[index, POSITION] - plant.states[0, POSITION]) < 0.15
+                sent = plans[k - age]
+                index = int(np.argmin(np.abs(sent.times_s - (k + 1) * PERIOD_S)))
+                assert sent.times_s[index] == pytest.approx((k + 1) * PERIOD_S, abs=0.051)
+                assert np.linalg.norm(sent.states[index, POSITION] - plant.states[0, POSITION]) < 0.15
     assert output.states.shape == (21, 13)
     assert output.times_s[-1] - output.times_s[0] == pytest.approx(2.0)
 
