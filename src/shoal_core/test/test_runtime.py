@@ -1,122 +1,17 @@
-"""Everything between a message in and a message out: odd messages, silence, STOP, deadlines, another vehicle."""
+"""Everything between a message in and a message out: odd messages, silence, deadlines, another vehicle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shoal.control.registry import load_controller_file
-from shoal.fleet.agent import Timing
-from shoal.fleet.file import load_fleet
-from shoal.fleet.placement import assign
-from shoal.fleet.runtime import VehicleRuntime
-from shoal.fleet.setup import load_role, make_runtime, runtime_settings, settings_of
-from shoal.fleet.stop import StopLatch, StopState
-from shoal.messages.command import Command
-from shoal.messages.health import Code, Health, Mode
+from shoal.messages.health import Code, Mode
 from shoal.messages.odometry import Odometry
-from shoal.messages.plan import Plan
-from shoal.messages.preview import Preview
 from shoal.messages.state import POSITION, State
-from shoal.simulation.plant import Plant
-from shoal.vehicles.description import Vehicle
+from swim import NAME, OTHER, PERIOD_S, STARTS_M, VEHICLE, Swim, codes, reference
 from vehicles_for_tests import with_thrusters
-
-PERIOD_S = 0.05
-FLEET = load_fleet("two")
-NAME, OTHER = FLEET.names
-CENTER_M = np.array([0.0, 0.0, 5.0])
-STARTS_M = {m.name: np.array(m.start_m) for m in FLEET.vehicles}
-PLACEMENT = assign(FLEET, FLEET.formation, STARTS_M, CENTER_M)
-VEHICLE = FLEET.vehicles[0].vehicle()
-
-
-def reference(t_s: float, velocity_mps: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Preview:
-    """Four seconds, as guidance sends them; at `CENTER_M` at t = 0."""
-    times = t_s + np.arange(0.0, 4.05, 0.1)
-    velocities = np.tile(velocity_mps, (len(times), 1))
-    return Preview(times, CENTER_M + times[:, None] * velocities, velocities, np.zeros(len(times)))
-
-
-def standing(t_s: float) -> Plan:
-    """Of the neighbour."""
-    return Plan(OTHER, 1, t_s, np.array([t_s]), STARTS_M[OTHER][None], np.zeros((1, 3)))
-
-
-class Swim:
-    """A runtime and its plant; every message can be kept back."""
-
-    def __init__(
-        self, stopwatch: Callable[[], float] = lambda: 0.0, stop: StopLatch | None = None, **settings: float
-    ) -> None:
-        file = load_controller_file("nmpc")
-        self.runtime: VehicleRuntime = make_runtime(
-            load_role(FLEET, NAME),
-            VEHICLE,
-            file,
-            settings_of(file, FLEET),
-            runtime_settings(file, settings),
-            Timing(PERIOD_S),
-            stopwatch,
-            stop,
-        )
-        self.start_with(VEHICLE, FLEET.vehicles[0].start_state())
-        self.runtime.on_formation(PLACEMENT)
-        self.t_s, self.k = 0.0, 0
-        self.referred_s = -np.inf
-        self.thrust_N = np.zeros(len(VEHICLE.thrusters))
-
-    def start_with(self, vehicle: Vehicle, state: State) -> None:
-        self.plant = Plant([vehicle], state.array[None])
-
-    @property
-    def state(self) -> State:
-        return State(self.plant.states[0].copy())
-
-    def odometry(self) -> Odometry:
-        return Odometry(self.t_s, self.plant.states[0].copy())
-
-    def run(
-        self,
-        seconds: float,
-        measured: Callable[[Swim], Odometry | None] = odometry,
-        velocity_mps: tuple[float, float, float] | None = (0.0, 0.0, 0.0),
-        plans: bool = True,
-    ) -> list[Health]:
-        """`velocity_mps` of the reference; None: no references."""
-        found = []
-        for _ in range(round(seconds / PERIOD_S)):
-            if velocity_mps is not None and self.t_s - self.referred_s > 0.2 - 1e-9:
-                self.runtime.on_reference(reference(self.t_s, velocity_mps))
-                self.referred_s = self.t_s
-            if plans:
-                self.runtime.on_plan(standing(self.t_s), self.t_s)
-            if (odometry := measured(self)) is not None:
-                self.runtime.on_odometry(odometry, self.t_s)
-            command = self.runtime.tick(self.t_s)
-            if command is not None:
-                self.apply(command)
-                found.append(command.health)
-            self.plant.step(self.thrust_N[None], PERIOD_S)
-            self.k += 1
-            self.t_s = round(self.k * PERIOD_S, 9)
-        return found
-
-    def apply(self, command: Command) -> None:
-        assert np.isfinite(command.thrust_N).all()
-        self.thrust_N = command.thrust_N
-
-    def off_m(self, place_m: np.ndarray | None = None) -> float:
-        place = STARTS_M[NAME] if place_m is None else place_m
-        return float(np.linalg.norm(self.state.position_m - place))
-
-
-def codes(health: Health) -> set[Code]:
-    return {issue.code for issue in health.issues}
 
 
 def test_follows_its_place_a_step_each_period() -> None:
@@ -235,88 +130,6 @@ def test_a_reference_later_than_the_timeout_is_not_followed() -> None:
         swim.runtime.on_reference(reference(0.2 * k - 2.0, (0.2, 0.0, 0.0)))
         assert all(codes(h) == {Code.STALE_REFERENCE} for h in swim.run(0.2, velocity_mps=None))
     assert swim.off_m() < 0.02
-
-
-# -- STOP -------------------------------------------------------------------------------------------------------
-
-
-def test_stop_is_acted_upon_at_once() -> None:
-    swim = Swim()
-    swim.run(2.0, velocity_mps=(0.3, 0.0, 0.0))
-    assert swim.thrust_N.any()
-    swim.runtime.tick(swim.t_s)
-    between_s = swim.t_s + 0.2 * PERIOD_S
-    assert swim.runtime.tick(between_s) is None  # no step is due
-    swim.runtime.on_stop("station")
-    command = swim.runtime.tick(between_s)
-    assert command is not None and not command.thrust_N.any()
-    assert command.health.mode is Mode.ZERO_THRUST and command.health.issues[0].code is Code.STOPPED
-    assert command.health.issues[0].subject == "station"
-
-
-def test_a_stopped_vehicle_reports_where_it_is_and_stays_stopped() -> None:
-    swim = Swim()
-    swim.run(1.0)
-    swim.runtime.on_stop("station")
-    found = swim.run(3.0, velocity_mps=(0.3, 0.0, 0.0))
-    assert {h.mode for h in found} == {Mode.ZERO_THRUST} and not swim.thrust_N.any()
-    assert swim.runtime.last is not None
-    np.testing.assert_allclose(swim.runtime.last.plan.positions_m[-1], swim.state.position_m, atol=0.02)
-
-
-def test_release_needs_the_counter_that_holds() -> None:
-    swim = Swim()
-    swim.run(1.0)
-    first = swim.runtime.on_stop("station").counter
-    second = swim.runtime.on_stop("pad").counter
-    assert not swim.runtime.on_release(first, "station")
-    assert {h.mode for h in swim.run(0.5)} == {Mode.ZERO_THRUST}
-    assert swim.runtime.on_release(second, "station")
-    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
-
-
-def test_stop_is_learned_from_a_peer_and_acted_upon_at_once() -> None:
-    swim = Swim()
-    swim.run(1.0)
-    assert swim.runtime.on_stop_state(StopState(7, True, "peer"))
-    command = swim.runtime.tick(swim.t_s + 0.001)
-    assert command is not None and command.health.mode is Mode.ZERO_THRUST
-    assert not swim.runtime.on_stop_state(StopState(7, True, "peer"))
-    assert swim.runtime.on_stop_state(StopState(8, False, "peer"))
-    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
-
-
-def test_stop_outlives_a_clock_that_goes_back() -> None:
-    swim = Swim()
-    swim.run(2.0)
-    swim.runtime.on_stop("station")
-    swim.run(0.2)
-    assert swim.runtime.time(0.0) == 0.0  # reset: everything timed is void
-    swim.t_s, swim.k, swim.referred_s = 0.0, 0, -np.inf
-    assert {h.mode for h in swim.run(0.5)} == {Mode.ZERO_THRUST}
-    swim.runtime.on_release(swim.runtime.stop.state.counter, "station")
-    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
-
-
-def test_a_restarted_runtime_stays_stopped_by_its_file(tmp_path: Path) -> None:
-    Swim(stop=StopLatch(tmp_path / "a.json")).runtime.on_stop("station")
-    restarted = Swim(stop=StopLatch(tmp_path / "a.json"))
-    assert {h.mode for h in restarted.run(0.5)} == {Mode.ZERO_THRUST} and not restarted.thrust_N.any()
-
-
-def test_a_clock_that_jitters_is_not_reset() -> None:
-    swim = Swim()
-    swim.run(2.0)
-    assert swim.runtime.time(swim.t_s - 0.3) >= swim.t_s - PERIOD_S - 1e-9
-    assert swim.runtime.last is not None
-    assert swim.runtime.time(0.0) == 0.0 and swim.runtime.last is None
-
-
-def test_time_is_that_of_odometry_while_the_clock_message_is_on_its_way() -> None:
-    runtime = Swim().runtime
-    assert runtime.time(1.0, stamp_s=1.05) == 1.05
-    assert runtime.time(1.0, stamp_s=0.9) == 1.0
-    assert runtime.time(1.0, stamp_s=1001.0) == 1.0  # an absurd stamp is no time
 
 
 # -- deadlines --------------------------------------------------------------------------------------------------

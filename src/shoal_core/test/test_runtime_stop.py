@@ -1,0 +1,90 @@
+"""A runtime that is stopped, released and restarted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from shoal.fleet.stop import StopLatch, StopState
+from shoal.messages.health import Code, Mode
+from swim import PERIOD_S, Swim
+
+
+def test_stop_is_acted_upon_at_once() -> None:
+    swim = Swim()
+    swim.run(2.0, velocity_mps=(0.3, 0.0, 0.0))
+    assert swim.thrust_N.any()
+    swim.runtime.tick(swim.t_s)
+    between_s = swim.t_s + 0.2 * PERIOD_S
+    assert swim.runtime.tick(between_s) is None  # no step is due
+    swim.runtime.on_stop("station")
+    command = swim.runtime.tick(between_s)
+    assert command is not None and not command.thrust_N.any()
+    assert command.health.mode is Mode.ZERO_THRUST and command.health.issues[0].code is Code.STOPPED
+    assert command.health.issues[0].subject == "station"
+
+
+def test_a_stopped_vehicle_reports_where_it_is_and_stays_stopped() -> None:
+    swim = Swim()
+    swim.run(1.0)
+    swim.runtime.on_stop("station")
+    found = swim.run(3.0, velocity_mps=(0.3, 0.0, 0.0))
+    assert {h.mode for h in found} == {Mode.ZERO_THRUST} and not swim.thrust_N.any()
+    assert swim.runtime.last is not None
+    np.testing.assert_allclose(swim.runtime.last.plan.positions_m[-1], swim.state.position_m, atol=0.02)
+
+
+def test_release_needs_the_counter_that_holds() -> None:
+    swim = Swim()
+    swim.run(1.0)
+    first = swim.runtime.on_stop("station").counter
+    second = swim.runtime.on_stop("pad").counter
+    assert not swim.runtime.on_release(first, "station")
+    assert {h.mode for h in swim.run(0.5)} == {Mode.ZERO_THRUST}
+    assert swim.runtime.on_release(second, "station")
+    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
+
+
+def test_stop_is_learned_from_a_peer_and_acted_upon_at_once() -> None:
+    swim = Swim()
+    swim.run(1.0)
+    assert swim.runtime.on_stop_state(StopState(7, True, "peer"))
+    command = swim.runtime.tick(swim.t_s + 0.001)
+    assert command is not None and command.health.mode is Mode.ZERO_THRUST
+    assert not swim.runtime.on_stop_state(StopState(7, True, "peer"))
+    assert swim.runtime.on_stop_state(StopState(8, False, "peer"))
+    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
+
+
+def test_stop_outlives_a_clock_that_goes_back() -> None:
+    swim = Swim()
+    swim.run(2.0)
+    swim.runtime.on_stop("station")
+    swim.run(0.2)
+    assert swim.runtime.time(0.0) == 0.0  # reset: everything timed is void
+    swim.t_s, swim.k, swim.referred_s = 0.0, 0, -np.inf
+    assert {h.mode for h in swim.run(0.5)} == {Mode.ZERO_THRUST}
+    swim.runtime.on_release(swim.runtime.stop.state.counter, "station")
+    assert swim.run(0.5)[-1].mode is Mode.CONTROLLER
+
+
+def test_a_restarted_runtime_stays_stopped_by_its_file(tmp_path: Path) -> None:
+    Swim(stop=StopLatch(tmp_path / "a.json")).runtime.on_stop("station")
+    restarted = Swim(stop=StopLatch(tmp_path / "a.json"))
+    assert {h.mode for h in restarted.run(0.5)} == {Mode.ZERO_THRUST} and not restarted.thrust_N.any()
+
+
+def test_a_clock_that_jitters_is_not_reset() -> None:
+    swim = Swim()
+    swim.run(2.0)
+    assert swim.runtime.time(swim.t_s - 0.3) >= swim.t_s - PERIOD_S - 1e-9
+    assert swim.runtime.last is not None
+    assert swim.runtime.time(0.0) == 0.0 and swim.runtime.last is None
+
+
+def test_time_is_that_of_odometry_while_the_clock_message_is_on_its_way() -> None:
+    runtime = Swim().runtime
+    assert runtime.time(1.0, stamp_s=1.05) == 1.05
+    assert runtime.time(1.0, stamp_s=0.9) == 1.0
+    assert runtime.time(1.0, stamp_s=1001.0) == 1.0  # an absurd stamp is no time
