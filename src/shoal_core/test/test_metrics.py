@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, ShoalWarning
 from shoal.evaluation.metric import Bound, Metric, Value
 from shoal.evaluation.metrics import METRICS, all_metrics, find_metric, summarise
 from shoal.evaluation.summary import Summary
@@ -15,7 +15,7 @@ from shoal.evaluation.time_shift import lag_s, peak_lag_s
 from shoal.messages.geometry import distances_m, fov_angles_deg
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import Outcome, Recording
-from synthetic_runs import circle, heading_quaternion, make_record, with_states
+from synthetic_runs import OddTask, circle, heading_quaternion, make_record, with_states
 
 TIMES = np.arange(0.0, 200.0, 0.1)
 
@@ -266,7 +266,21 @@ DEPTH = Metric("depth_max_m", "m", lambda r: float(r.states[:, :, 2].max()), Bou
 SHALLOW = Metric("depth_min_m", "m", lambda r: Value(float(r.states[:, :, 2].min()), 1.0, "someone"), worst="min")
 
 
+class Deep(OddTask):
+    """A task with a metric of its own."""
+
+    metrics = ("test_metrics:DEPTH",)
+
+
 class TestByName:
+    def test_a_task_adds_its_own(self) -> None:
+        summary = summarise(make_record(about={"task": "test_metrics:Deep, deadly=True"}))
+        assert summary.value("depth_max_m") == pytest.approx(6.0) and summary.broke("depth_max_m")
+
+    def test_a_task_that_is_not_at_hand_costs_a_warning_and_not_the_verdict(self) -> None:
+        with pytest.warns(ShoalWarning, match="task = 'gone:Task'.*its own metrics are left out"):
+            assert not summarise(make_record(about={"task": "gone:Task"})).failed
+
     def test_names_are_unique_and_say_their_unit(self) -> None:
         names = [metric.name for metric in METRICS]
         assert len(set(names)) == len(names)

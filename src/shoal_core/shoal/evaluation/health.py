@@ -25,7 +25,7 @@ METRICS = (
     Metric("fallbacks", "", lambda r: float(np.count_nonzero(r.mode)), label="fallback steps", group="", form=".0f",
            description="Control steps that the controller did not decide, over all vehicles."),
     Metric("fallback_share", "", lambda r: float(np.mean(r.mode != 0)), label="fallback", group=GROUP, form=".2%",
-           shown=False, description="The same as a share of all control steps."),
+           shown=False, description="Share of control steps that the controller did not decide."),
     Metric("slack_max", "", lambda r: largest(r.slack_max), label="largest slack", group=GROUP, shown=False,
            description="Largest planned violation of a soft limit."),
     Metric("neighbour_age_max_s", "s", lambda r: largest(r.neighbour_age_s), label="oldest neighbour plan",

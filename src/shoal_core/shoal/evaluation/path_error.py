@@ -61,7 +61,7 @@ METRICS = (
     Metric("rmse_m", "m", _settled_rms, label="path error RMS, settled", group=GROUP, form=".3f",
            description=f"Formation centroid against the common setpoint, {_AFTER}."),
     Metric("rmse_whole_m", "m", lambda r: rms(_centroid_error_m(r)), label="path error RMS, whole run", group=GROUP,
-           form=".3f", shown=False, description="The same from the first instant on."),
+           form=".3f", shown=False, description="The same over the whole run, from poses up to 2 m off."),
     Metric("path_error_max_m", "m", _settled_max, Bound(PATH_BOUND_M, "left the path", _words),
            label="largest path error", group=GROUP, form=".3f", description=f"Of the centroid, {_AFTER}."),
     Metric("setpoint_error_rms_m", "m", _own_rms, label="own setpoint error RMS", group=GROUP, form=".3f",
