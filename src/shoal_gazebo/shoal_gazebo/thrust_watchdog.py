@@ -34,7 +34,7 @@ REPORT_PERIOD_S = 1.0
 
 
 class ServedWhileStopped(CallbackGroup):
-    """Polled at the check rate, which costs a tenth of serving each command; while stopped each is answered at once."""
+    """Polled at the check rate, a third of the cost of serving each command; while stopped each is answered at once."""
 
     def __init__(self, latch: StopLatch) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The `display` node: /markers and /tf out of odometry, plans and setpoint. Sleeps while nobody looks."""
+"""The `display` node: /markers and /tf out of odometry, plans and setpoint. Idle while nobody subscribes."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class DisplayNode(Node):
         markers_wanted = self._markers.get_subscription_count() > 0
         tf_wanted = self._tf is not None and self._tf.get_subscription_count() > 0
         if not (markers_wanted or tf_wanted):
-            self._sleep()
+            self._unsubscribe()
             return
-        self._wake()
+        self._subscribe()
         self._read()
         if markers_wanted:
             self._markers.publish(MarkerArray(markers=self._all_markers()))
@@ -58,7 +58,7 @@ class DisplayNode(Node):
             message = endpoints.message_class(topics.TF.type)
             self._tf.publish(message(transforms=[transform(n, o) for n, o in self._odometry.items()]))
 
-    def _wake(self) -> None:
+    def _subscribe(self) -> None:
         if self._inputs:
             return
         for name in self.fleet.names:
@@ -66,7 +66,7 @@ class DisplayNode(Node):
                 self._inputs[name, topic.name] = endpoints.polled(self, topic, self._group, raw=True, vehicle=name)
         self._inputs["", topics.SETPOINT.name] = endpoints.polled(self, topics.SETPOINT, self._group)
 
-    def _sleep(self) -> None:
+    def _unsubscribe(self) -> None:
         for waiting in self._inputs.values():
             self.destroy_subscription(waiting)
         self._inputs.clear()
@@ -91,7 +91,7 @@ class DisplayNode(Node):
         made: list[Any] = []
         for index, name in enumerate(self.fleet.names):
             if name in self._odometry:
-                made += markers.vehicle_markers(index, name, self._odometry[name], self.fleet.sight.hard_deg)
+                made += markers.vehicle_markers(index, name, self._odometry[name], self.fleet.limits.sight_hard_deg)
             if name in self._plans:
                 made.append(markers.plan_marker(index, self._plans[name]))
         if self._setpoint is not None:

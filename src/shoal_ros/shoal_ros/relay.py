@@ -40,7 +40,7 @@ class RelayNode(Node):
         super().__init__("relay")
         self.names = load_fleet(declare(self, "fleet", "two", "fleet name or file")).names
         condition = load_condition(
-            declare(self, "condition", "default", "whose silent vehicles are silenced: name or file")
+            declare(self, "condition", "default", "its radio faults are simulated: name or file")
         )
         self._faults = Faults(condition.faults, self.names)
         self._seed = declare(self, "seed", 0, "of what is lost when")
@@ -59,7 +59,7 @@ class RelayNode(Node):
             if sender != receiver
         }
         for name in self.names:
-            endpoints.subscription(self, topics.PLAN, partial(self._send, name), raw=True, vehicle=name)
+            endpoints.subscription(self, topics.PLAN, partial(self._on_plan, name), raw=True, vehicle=name)
         self._diagnostics = Diagnostics(self, "relay", "link")
         self._change(self._settings.value)
         self.create_timer(POLL_S, self._deliver)
@@ -71,38 +71,38 @@ class RelayNode(Node):
         return Link(self._settings.value, np.random.default_rng([self._seed, STREAM]))
 
     def _change(self, settings: LinkSettings) -> None:
-        """What is under way stays under way. Odometry is listened to only while it decides something."""
+        """What is under way stays under way. Odometry is subscribed to only while it decides something."""
         self._link.settings = settings
         if settings.line_of_sight and not self._odometry_subscriptions:
             self._odometry_subscriptions = [
-                endpoints.subscription(self, topics.ODOMETRY, partial(self._see, name), raw=True, vehicle=name)
+                endpoints.subscription(self, topics.ODOMETRY, partial(self._on_odometry, name), raw=True, vehicle=name)
                 for name in self.names
             ]
         elif not settings.line_of_sight:
-            for eye in self._odometry_subscriptions:
-                self.destroy_subscription(eye)
+            for subscription in self._odometry_subscriptions:
+                self.destroy_subscription(subscription)
             self._odometry_subscriptions, self._states = [], {}
 
-    def _see(self, name: str, data: bytes) -> None:
+    def _on_odometry(self, name: str, data: bytes) -> None:
         self._states[name] = convert.odometry_from_bytes(data).state
 
-    def _send(self, sender: str, data: bytes) -> None:
+    def _on_plan(self, sender: str, data: bytes) -> None:
         t_s = self._tick()
         if self._faults.radio_silent(sender, t_s):
             return
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
-        parcel = RawPlan(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
+        raw = RawPlan(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)
         for receiver in self.names:
             if receiver != sender:
-                at, there = self._states.get(sender, NOWHERE), self._states.get(receiver, NOWHERE)
+                here, there = self._states.get(sender, NOWHERE), self._states.get(receiver, NOWHERE)
                 self._sent += 1
-                self._passed += self._link.send(t_s, sender, receiver, parcel, at, there)
-        self._hand_out(t_s)
+                self._passed += self._link.send(t_s, sender, receiver, raw, here, there)
+        self._publish_arrived(t_s)
 
     def _deliver(self) -> None:
         t_s = self._tick()
-        self._hand_out(t_s)
+        self._publish_arrived(t_s)
         share = f"{self._passed} of {self._sent} messages passed"
         self._diagnostics.report(t_s, Level.OK, "relaying", {"passed": share, **self._settings.value.model_dump()})
 
@@ -115,7 +115,7 @@ class RelayNode(Node):
         self._last_s = t_s
         return t_s
 
-    def _hand_out(self, t_s: float) -> None:
+    def _publish_arrived(self, t_s: float) -> None:
         for receiver in self.names:
             for plan in self._link.receive(t_s, receiver):
                 key = plan.vehicle, receiver

@@ -1,4 +1,4 @@
-"""Markers for those who look, and no work for nobody."""
+"""Markers for subscribers, and no work without."""
 
 from __future__ import annotations
 

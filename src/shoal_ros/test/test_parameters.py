@@ -1,4 +1,4 @@
-"""Settings as ROS parameters: everything declared with type, range and description; nothing wrong gets in."""
+"""Settings as ROS parameters: everything declared with type, range and description; nothing invalid gets in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from shoal.control.settings import ControllerSettings
+from shoal.control.settings import NmpcSettings
 from shoal.errors import ShoalError
 from shoal.estimation.ekf import EstimatorSettings
 from shoal.fleet.link import LinkSettings
@@ -52,7 +52,7 @@ def set_one(node: Node, name: str, value: object) -> Any:
 
 def test_every_leaf_is_declared_as_the_model_says(make_node: Any) -> None:
     node = make_node()
-    settings = ControllerSettings()
+    settings = NmpcSettings()
     SettingsParameters(node, settings, fixed={"fine_steps"})
     for leaf in leaves(settings):
         assert node.get_parameter(leaf.name).value == leaf.value
@@ -67,7 +67,7 @@ def test_every_leaf_is_declared_as_the_model_says(make_node: Any) -> None:
 
 def test_change_arrives_as_a_new_model(make_node: Any) -> None:
     node, seen = make_node(), []
-    held = SettingsParameters(node, ControllerSettings(), changed=seen.append)
+    held = SettingsParameters(node, NmpcSettings(), changed=seen.append)
     assert set_one(node, "weights.position_xy", 50.0).successful
     assert held.value.weights.position_xy == 50.0 == seen[-1].weights.position_xy
     both = [Parameter("limits.distance_soft_m", value=3.0), Parameter("limits.distance_hard_m", value=2.5)]
@@ -76,36 +76,36 @@ def test_change_arrives_as_a_new_model(make_node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "expected"),
     [
         ("weights.position_xy", -1.0, "out of range"),
         ("weights.position_xy", 1e9, "out of range"),
         ("weights.position_xy", float("nan"), "out of range"),
         ("limits.distance_soft_m", 0.5, "expected ≥"),
-        ("limits.thrust_step_N", 0.0, "greater than 0"),
+        ("thrust_step_N", 0.0, "greater than 0"),
         ("ring.form", "triangle", "'off', 'root' or 'quartic'"),
         ("max_qp_iterations", 5.5, "Wrong parameter type"),
         ("fine_steps", 20, "read-only"),
     ],
 )
-def test_refused_with_a_reason(make_node: Any, name: str, value: object, told: str) -> None:
+def test_refused_with_a_reason(make_node: Any, name: str, value: object, expected: str) -> None:
     node = make_node()
-    held = SettingsParameters(node, ControllerSettings(), fixed={"fine_steps"})
+    held = SettingsParameters(node, NmpcSettings(), fixed={"fine_steps"})
     result = set_one(node, name, value)
     assert not result.successful
-    assert told in result.reason
-    assert held.value == ControllerSettings()
+    assert expected in result.reason
+    assert held.value == NmpcSettings()
 
 
 def test_values_from_the_command_line_are_checked_too(make_node: Any) -> None:
-    held = SettingsParameters(make_node(weights__velocity=3.0), ControllerSettings())
+    held = SettingsParameters(make_node(weights__velocity=3.0), NmpcSettings())
     assert held.value.weights.velocity == 3.0
     with pytest.raises(ShoalError, match="expected ≥"):
-        SettingsParameters(make_node(limits__distance_hard_m=9.0), ControllerSettings())
+        SettingsParameters(make_node(limits__distance_hard_m=9.0), NmpcSettings())
     with pytest.raises(ShoalError, match=r"weights\.velocity"):
-        SettingsParameters(make_node(weights__velocity=-3.0), ControllerSettings())
+        SettingsParameters(make_node(weights__velocity=-3.0), NmpcSettings())
     with pytest.raises(ShoalError, match=r"weights\.velocity"):
-        SettingsParameters(make_node(weights__velocity="much"), ControllerSettings())
+        SettingsParameters(make_node(weights__velocity="much"), NmpcSettings())
 
 
 def test_read_only_models_and_prefixes(make_node: Any) -> None:

@@ -1,4 +1,4 @@
-"""The relay as a process: what is sent, what is heard, and when. The test owns the clock."""
+"""The relay as a process: what is sent, what is received, and when. The test owns the clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Channel:
         self.clock = harness.publisher(topics.CLOCK)
         self.plan = harness.publisher(topics.PLAN, vehicle=A)
         self.odometry = {n: harness.publisher(topics.ODOMETRY, vehicle=n) for n in (A, B)}
-        self.heard = harness.listen(topics.HEARD, raw=True, vehicle=B, other=A)
+        self.received = harness.listen(topics.HEARD, raw=True, vehicle=B, other=A)
         self.t_s, self.sequence = 0.0, 0
         harness.start(NodeSpec("shoal_ros", "relay", "relay", parameters={"fleet": "two", "use_sim_time": True}))
         harness.spin(lambda: self.plan.get_subscription_count() and self.clock.get_subscription_count(), "the relay")
@@ -54,7 +54,7 @@ class Channel:
         self.h.linger(0.02)
 
     def numbers(self) -> list[int]:
-        return [convert.plan_from_bytes(data).sequence for data in self.heard]
+        return [convert.plan_from_bytes(data).sequence for data in self.received]
 
     def set(self, **values: object) -> bool:
         return bool(self.h.set_parameters("/relay", {**PERFECT, **values}).successful)
@@ -70,19 +70,19 @@ def channel() -> Iterator[Channel]:
 def perfect(channel: Channel) -> None:
     assert channel.set()
     channel.run(0.2)
-    channel.heard.clear()
+    channel.received.clear()
 
 
 def test_a_perfect_link_passes_everything_at_once_and_unchanged(channel: Channel) -> None:
     for _ in range(5):
         channel.send()
         channel.run(0.05)
-    channel.h.spin(lambda: len(channel.heard) == 5, "all five")
-    got = convert.plan_from_bytes(channel.heard[-1])
+    channel.h.spin(lambda: len(channel.received) == 5, "all five")
+    got = convert.plan_from_bytes(channel.received[-1])
     assert (got.vehicle, got.sequence) == (A, channel.sequence)
 
 
-def test_a_controller_started_again_is_heard_at_once(channel: Channel) -> None:
+def test_a_controller_started_again_is_received_at_once(channel: Channel) -> None:
     channel.send(sequence=900)
     channel.run(0.05)
     channel.send(sequence=1)
@@ -93,9 +93,34 @@ def test_delay_is_of_simulated_time(channel: Channel) -> None:
     assert channel.set(delay_s=1.0)
     channel.send()
     channel.run(0.8)
-    assert channel.heard == []
+    assert channel.received == []
     channel.run(0.4)
-    channel.h.spin(lambda: len(channel.heard) == 1, "it")
+    channel.h.spin(lambda: len(channel.received) == 1, "it")
+
+
+def test_a_plan_that_was_overtaken_on_its_way_is_dropped(channel: Channel) -> None:
+    """The topic keeps one message: the older plan must not replace the newer one."""
+    assert channel.set(delay_s=1.0)
+    channel.send()
+    channel.run(0.1)
+    assert channel.set(delay_s=0.1)
+    channel.send()
+    channel.run(0.3)
+    channel.h.spin(lambda: channel.numbers() == [channel.sequence], "the newer one")
+    channel.run(1.5)
+    assert channel.numbers() == [channel.sequence]
+
+
+def test_what_arrived_is_delivered_once(channel: Channel) -> None:
+    assert channel.set(delay_s=0.2)
+    for _ in range(3):
+        channel.send()
+        channel.run(0.05)
+    channel.run(1.0)
+    channel.h.spin(lambda: len(channel.received) >= 3, "all three")
+    channel.run(0.5)
+    first = channel.sequence - 2
+    assert channel.numbers() == [first, first + 1, first + 2]
 
 
 def test_everything_lost(channel: Channel) -> None:
@@ -104,7 +129,7 @@ def test_everything_lost(channel: Channel) -> None:
         channel.send()
         channel.run(0.05)
     channel.run(0.3)
-    assert channel.heard == []
+    assert channel.received == []
 
 
 def test_dropouts(channel: Channel) -> None:
@@ -112,9 +137,9 @@ def test_dropouts(channel: Channel) -> None:
     assert channel.set(dropouts=[begin, begin + 0.5])
     channel.send()
     channel.run(0.6)
-    assert channel.heard == []
+    assert channel.received == []
     channel.send()
-    channel.h.spin(lambda: len(channel.heard) == 1, "the one after")
+    channel.h.spin(lambda: len(channel.received) == 1, "the one after")
 
 
 def test_line_of_sight(channel: Channel) -> None:
@@ -131,11 +156,11 @@ def test_line_of_sight(channel: Channel) -> None:
 
     stand(3.0)
     channel.send()
-    channel.h.spin(lambda: len(channel.heard) == 1, "face to face")
+    channel.h.spin(lambda: len(channel.received) == 1, "face to face")
     stand(30.0)
     channel.send()
     channel.run(0.3)
-    assert len(channel.heard) == 1
+    assert len(channel.received) == 1
     assert channel.set()
     channel.h.spin(lambda: not any(p.get_subscription_count() for p in publishers), "the relay to look away")
 
@@ -145,28 +170,28 @@ def test_what_was_under_way_when_the_clock_went_back_never_arrives(channel: Chan
     channel.send()
     channel.t_s = 0.0
     channel.run(2.0)
-    assert channel.heard == []
+    assert channel.received == []
     assert channel.set()
     channel.send()
-    channel.h.spin(lambda: len(channel.heard) == 1, "what is new")
+    channel.h.spin(lambda: len(channel.received) == 1, "what is new")
 
 
-def test_who_is_silent_by_condition_is_not_heard(channel: Channel, tmp_path: Path) -> None:
+def test_a_radio_that_is_silent_by_condition_sends_nothing(channel: Channel, tmp_path: Path) -> None:
     condition = tmp_path / "quiet.yaml"
-    condition.write_text("stopped:\n  - {vehicle: 0, from_s: 3.0, to_s: 5.0, silent: true}\n")
+    condition.write_text("faults:\n  - {vehicle: 0, kind: radio_silent, from_s: 3.0, to_s: 5.0}\n")
     relay = channel.h.children["/relay"]
     relay.end()
     parameters = {"fleet": "two", "use_sim_time": True, "condition": str(condition)}
     channel.h.start(NodeSpec("shoal_ros", "relay", "relay", parameters=parameters))
     channel.h.spin(lambda: channel.plan.get_subscription_count(), "the new relay")
     channel.t_s = 0.0
-    for begin_s, heard in ((1.0, 1), (3.5, 0), (5.5, 1)):
+    for begin_s, count in ((1.0, 1), (3.5, 0), (5.5, 1)):
         channel.run(begin_s - channel.t_s)
         channel.h.linger(0.3)
-        channel.heard.clear()
+        channel.received.clear()
         channel.send()
         channel.h.linger(0.3)
-        assert len(channel.heard) == heard
+        assert len(channel.received) == count
 
 
 def test_refuses_what_makes_no_sense(channel: Channel) -> None:

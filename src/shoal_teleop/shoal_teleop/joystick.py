@@ -15,7 +15,7 @@ from shoal_teleop.pad import Pad
 
 
 class JoystickNode(Node):
-    """Says the same again and again, so that silence means unplugged. A pad may come late, go and come back."""
+    """Repeats the same again and again, so that silence means unplugged. A pad may come late, go and come back."""
 
     def __init__(self, pad: Pad | None = None, **options: Any) -> None:
         super().__init__("joystick", **options)

@@ -19,7 +19,7 @@ from shoal_ros import process
 from shoal_ros.parameters import declare
 from shoal_teleop.keys import HELP, Keys
 from shoal_teleop.layout import StickLimits
-from shoal_teleop.messages import Speaker
+from shoal_teleop.messages import CommandPublisher
 from shoal_teleop.sticks import DeadMan, Velocity
 
 PERIOD_WALL_S = 0.05
@@ -38,7 +38,7 @@ class KeyboardNode(Node):
         )
         if not sys.stdin.isatty():
             raise ShoalError("keyboard: standard input is no terminal; expected to be run in one")
-        self._keys, self._dead_man, self._speaker = Keys(limits), DeadMan(), Speaker(self)
+        self._keys, self._dead_man, self._commands = Keys(limits), DeadMan(), CommandPublisher(self)
         self._input = sys.stdin.fileno()
         self._before = termios.tcgetattr(self._input)
         tty.setcbreak(self._input)  # keys at once and without echo; Ctrl-C stays a signal
@@ -55,15 +55,15 @@ class KeyboardNode(Node):
                 break
             typed += found.decode(errors="ignore")
         for mode in self._keys.press(t_s, typed):
-            self._speaker.mode(mode)
+            self._commands.mode(mode)
             print(f"\r\x1b[Kasked for mode {mode}", end="", flush=True)
-        self._say(self._dead_man.hear(t_s, self._keys.velocity(t_s)))
+        self._publish(self._dead_man.update(t_s, self._keys.velocity(t_s)))
         if self._keys.quit:
             self.close()
             rclpy.try_shutdown(context=self.context)
 
-    def _say(self, velocity: Velocity | None) -> None:
-        self._speaker.command(velocity)
+    def _publish(self, velocity: Velocity | None) -> None:
+        self._commands.velocity(velocity)
         if velocity is not None and velocity != self._shown:
             self._shown, v = velocity, velocity
             print(f"\r\x1b[Knorth {v.north_mps:+.2f}  east {v.east_mps:+.2f}  up {v.up_mps:+.2f} m/s  "
@@ -71,7 +71,7 @@ class KeyboardNode(Node):
 
     def close(self) -> None:
         """Let go."""
-        self._speaker.last(self._dead_man.release())
+        self._commands.last(self._dead_man.release())
 
     def destroy_node(self) -> None:
         """Also where `close` is not reached."""

@@ -1,4 +1,4 @@
-"""A keyboard as a stick. A terminal tells of keys going down, never up: a key counts while it repeats."""
+"""A keyboard as a stick. A terminal reports keys going down, never up: a key counts while it repeats."""
 
 from __future__ import annotations
 

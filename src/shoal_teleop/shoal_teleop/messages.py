@@ -1,4 +1,4 @@
-"""How teleop speaks: `/fleet/cmd_vel` and `/fleet/set_mode`."""
+"""How teleop commands the fleet: `/fleet/cmd_vel` and `/fleet/set_mode`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoal_ros import convert, endpoints, process
 from shoal_teleop.sticks import Velocity
 
 
-class Speaker:
+class CommandPublisher:
     """One for each node that commands the setpoint."""
 
     def __init__(self, node: Node) -> None:
@@ -21,7 +21,7 @@ class Speaker:
             endpoints.publisher(node, topics.SET_MODE),
         )
 
-    def command(self, velocity: Velocity | None) -> None:
+    def velocity(self, velocity: Velocity | None) -> None:
         """Nothing for None."""
         if velocity is None:
             return
@@ -35,7 +35,7 @@ class Speaker:
     def last(self, velocity: Velocity | None) -> None:
         """Before the node goes: a publisher that is gone sends nothing again."""
         if velocity is not None:
-            self.command(velocity)
+            self.velocity(velocity)
             process.flush([self._cmd_vel], wall_s=1.0)
 
     def mode(self, name: str) -> None:

@@ -15,7 +15,7 @@ def teleop_nodes(layout: str = "xbox", driver: str = "shoal", device: int = 0) -
     """The pad's driver (ours, the `joy` package's, or somebody else's) and the node that gives it a meaning."""
     if driver not in DRIVERS:
         raise ShoalError(f"driver = '{driver}'; expected one of: {', '.join(DRIVERS)}")
-    load_layout(layout)  # a typing error is best told before anything starts
+    load_layout(layout)  # a typing error is best reported before anything starts
     named = str(Path(layout).resolve()) if Path(layout).is_file() else layout
     nodes = [NodeSpec("shoal_teleop", "teleop", "teleop", parameters={"layout": named})]
     if driver == "shoal":

@@ -86,11 +86,11 @@ class DeadMan:
     def __init__(self, timeout_s: float = 0.5) -> None:
         self.timeout_s = timeout_s
         self.moving = False
-        self._heard_s = -math.inf
+        self._received_s = -math.inf
 
-    def hear(self, t_s: float, wanted: Velocity | None) -> Velocity | None:
+    def update(self, t_s: float, wanted: Velocity | None) -> Velocity | None:
         """A message of the pad; what to publish, or None."""
-        self._heard_s = t_s
+        self._received_s = t_s
         if wanted is None:
             return self.release()
         self.moving = True
@@ -98,7 +98,7 @@ class DeadMan:
 
     def check(self, t_s: float) -> Velocity | None:
         """Now and then: has the pad fallen silent?"""
-        return self.release() if t_s - self._heard_s > self.timeout_s else None
+        return self.release() if t_s - self._received_s > self.timeout_s else None
 
     def release(self) -> Velocity | None:
         """Zero, once."""

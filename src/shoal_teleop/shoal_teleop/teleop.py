@@ -16,7 +16,7 @@ from shoal.messages import topics
 from shoal_ros import endpoints, process
 from shoal_ros.parameters import declare
 from shoal_teleop.layout import load_layout
-from shoal_teleop.messages import Speaker
+from shoal_teleop.messages import CommandPublisher
 from shoal_teleop.sticks import DeadMan, Sticks
 
 CHECK_WALL_S = 0.05
@@ -32,19 +32,19 @@ class TeleopNode(Node):
         )
         timeout_s = declare(self, "timeout_s", 0.5, "s, a pad silent for longer was let go of", low=0.1, high=5.0)
         self._sticks, self._dead_man = Sticks(load_layout(layout)), DeadMan(timeout_s)
-        self._speaker = Speaker(self)
-        endpoints.subscription(self, topics.JOY, self._hear)
+        self._commands = CommandPublisher(self)
+        endpoints.subscription(self, topics.JOY, self._on_joy)
         self.create_timer(CHECK_WALL_S, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.add_on_set_parameters_callback(self._change)
 
-    def _hear(self, message: Joy) -> None:
+    def _on_joy(self, message: Joy) -> None:
         for mode in self._sticks.modes(message.buttons):
-            self._speaker.mode(mode)
+            self._commands.mode(mode)
         wanted = self._sticks.velocity(message.axes, message.buttons)
-        self._speaker.command(self._dead_man.hear(time.monotonic(), wanted))
+        self._commands.velocity(self._dead_man.update(time.monotonic(), wanted))
 
     def _check(self) -> None:
-        self._speaker.command(self._dead_man.check(time.monotonic()))
+        self._commands.velocity(self._dead_man.check(time.monotonic()))
 
     def _change(self, changed: list[Parameter]) -> SetParametersResult:
         for parameter in changed:
@@ -53,12 +53,12 @@ class TeleopNode(Node):
                     self._sticks = Sticks(load_layout(str(parameter.value)))
                 except ShoalError as error:
                     return SetParametersResult(successful=False, reason=str(error))
-                self._speaker.command(self._dead_man.release())
+                self._commands.velocity(self._dead_man.release())
         return SetParametersResult(successful=True)
 
     def close(self) -> None:
         """Let go."""
-        self._speaker.last(self._dead_man.release())
+        self._commands.last(self._dead_man.release())
 
 
 def main() -> None:

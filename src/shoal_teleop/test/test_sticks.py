@@ -97,13 +97,13 @@ def test_mode_buttons_count_once_and_need_the_dead_man_but_for_hold(sticks: Stic
 
 def test_dead_man_says_zero_once() -> None:
     man, north = DeadMan(0.5), Velocity(north_mps=0.3)
-    assert man.hear(0.0, None) is None  # nothing moved: nothing to stop
-    assert man.hear(0.1, north) == north
-    assert man.hear(0.2, None) == ZERO and man.hear(0.3, None) is None
-    assert man.hear(1.0, north) == north
+    assert man.update(0.0, None) is None  # nothing moved: nothing to stop
+    assert man.update(0.1, north) == north
+    assert man.update(0.2, None) == ZERO and man.update(0.3, None) is None
+    assert man.update(1.0, north) == north
     assert man.check(1.4) is None
     assert man.check(1.6) == ZERO and man.check(1.7) is None
-    man.hear(2.0, north)
+    man.update(2.0, north)
     assert man.release() == ZERO and man.release() is None
 
 
@@ -120,7 +120,7 @@ def test_shipped_layouts_pass_shoal_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "key, value, said",
+    "key, value, expected",
     [
         (("buttons", "dead_man"), None, "dead_man"),
         (("buttons", "dead_man"), 0, "each button once"),
@@ -132,7 +132,9 @@ def test_shipped_layouts_pass_shoal_check() -> None:
         (("speed",), 3, "unknown key"),
     ],
 )
-def test_wrong_layouts_are_told_in_a_sentence(tmp_path: Path, key: tuple[str, ...], value: Any, said: str) -> None:
+def test_wrong_layouts_are_refused_with_a_sentence(
+    tmp_path: Path, key: tuple[str, ...], value: Any, expected: str
+) -> None:
     data = load_layout("xbox").model_dump()
     place = data
     for part in key[:-1]:
@@ -140,7 +142,7 @@ def test_wrong_layouts_are_told_in_a_sentence(tmp_path: Path, key: tuple[str, ..
     place[key[-1]] = value
     file = tmp_path / "pad.yaml"
     file.write_text(yaml.safe_dump(data))
-    with pytest.raises(ShoalError, match=said):
+    with pytest.raises(ShoalError, match=expected):
         load_layout(file)
 
 

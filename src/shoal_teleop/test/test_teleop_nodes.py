@@ -28,38 +28,38 @@ def b() -> Iterator[Bench]:
 
 def test_joystick_moves_and_the_dead_man_stops(b: Bench) -> None:
     child = b.run("shoal_teleop", "teleop", layout="xbox", timeout_s=2.0)  # a busy machine is not a silent pad
-    heard, modes, joy = b.listen(topics.CMD_VEL), b.listen(topics.SET_MODE), b.talk(topics.JOY)
+    received, modes, joy = b.listen(topics.CMD_VEL), b.listen(topics.SET_MODE), b.talk(topics.JOY)
 
     def pad(north: float, held: bool, hold: bool = False) -> None:
         joy.publish(Joy(axes=[REST[0], north, *REST[2:]], buttons=[0, int(hold), 0, 0, int(held), 0]))
 
-    b.until(lambda: heard and heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
-    assert heard[-1].header.frame_id == "map"
+    b.until(lambda: received and received[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    assert received[-1].header.frame_id == "map"
     pad(1.0, False)
-    b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the release")
-    said = len(heard)
+    b.until(lambda: received[-1].twist.linear.y == 0.0, "zero after the release")
+    count = len(received)
     for _ in range(10):
         pad(1.0, False)
         b.linger(0.02)
-    assert len(heard) == said  # zero once, then silence
+    assert len(received) == count  # zero once, then silence
 
-    b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
-    b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the pad fell silent")  # nothing is published here
-    said = len(heard)
+    b.until(lambda: received[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    b.until(lambda: received[-1].twist.linear.y == 0.0, "zero after the pad fell silent")  # nothing is published here
+    count = len(received)
     b.linger(0.2)
-    assert len(heard) == said
+    assert len(received) == count
 
     b.until(lambda: [m.data for m in modes] == ["hold"], "mode hold", lambda: pad(0.0, False, hold=True))
     assert b.refusal("/teleop", layout="no_such_pad") and not b.refusal("/teleop", layout="playstation")
-    b.until(lambda: heard[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
+    b.until(lambda: received[-1].twist.linear.y > 0.3, "a velocity north", lambda: pad(1.0, True))
     child.end()
-    b.until(lambda: heard[-1].twist.linear.y == 0.0, "a last zero")
+    b.until(lambda: received[-1].twist.linear.y == 0.0, "a last zero")
     assert child.code == 0
 
 
 def test_joystick_driver_waits_for_a_pad(b: Bench) -> None:
     child = b.run("shoal_teleop", "joystick")
-    b.until(lambda: any("waiting" in line or "pad:" in line for line in child.lines), "the driver's first word")
+    b.until(lambda: any("waiting" in line or "pad:" in line for line in child.lines), "the driver's first line")
     child.end()
     assert child.code == 0
 
@@ -67,21 +67,23 @@ def test_joystick_driver_waits_for_a_pad(b: Bench) -> None:
 def test_keyboard_in_a_terminal(b: Bench) -> None:
     ours, theirs = pty.openpty()
     command = NodeSpec("shoal_teleop", "keyboard", "keyboard").command()
-    heard = b.listen(topics.CMD_VEL)
+    received = b.listen(topics.CMD_VEL)
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **b.domain.environment()}
     )
     try:
         b.until(lambda: b.node.count_publishers(topics.CMD_VEL.name) > 0, "the keyboard")
         b.until(
-            lambda: heard and heard[-1].twist.linear.y > 0.1, "a velocity north", lambda: os.write(ours, b"w") and None
+            lambda: received and received[-1].twist.linear.y > 0.1,
+            "a velocity north",
+            lambda: os.write(ours, b"w") and None,
         )
-        b.until(lambda: heard[-1].twist.linear.y == 0.0, "zero after the key was let go of")
+        b.until(lambda: received[-1].twist.linear.y == 0.0, "zero after the key was let go of")
         os.write(ours, b"d")
-        b.until(lambda: heard[-1].twist.linear.x > 0.1, "a velocity east")
+        b.until(lambda: received[-1].twist.linear.x > 0.1, "a velocity east")
         os.write(ours, b"x")
         assert process.wait(20) == 0
-        b.until(lambda: heard[-1].twist.linear.x == 0.0, "a last zero")
+        b.until(lambda: received[-1].twist.linear.x == 0.0, "a last zero")
     finally:
         process.kill()
         process.wait()
