@@ -132,8 +132,15 @@ class StateEstimator:
         self.reset(Odometry(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
 
     def _load(self, structure: Structure) -> None:
+        """The functions share arrays: what one writes, the next reads."""
         self._structure = structure
-        self._step, self._predict, self._correct = map(Buffered, _functions(structure))
+        step, predict, correct = _functions(structure)
+        self._shared = np.zeros(9)
+        wrench, current = self._shared[:6], self._shared[6:]
+        self._step = Buffered(step, {2: wrench, 3: current})
+        self._predict = Buffered(predict, {4: wrench, 5: current})
+        before, after = self._predict.inputs, self._predict.outputs
+        self._correct = Buffered(correct, {0: after[0], 2: after[1], 3: self._shared}, {0: before[0], 1: before[2]})
 
     def _set_parameters(self, vehicle: Vehicle) -> None:
         s, theta = self.settings, parameter_vector(vehicle, self._structure)
@@ -149,8 +156,15 @@ class StateEstimator:
         structure = structure_of(vehicle)
         if structure != self._structure:
             self._load(structure)
+            self._begin(self.state, self._covariance)
         self._set_parameters(vehicle)
         self._disturb(self._disturbances)
+
+    def _begin(self, state: Array, covariance: Array) -> None:
+        """Where the next prediction, or a correction without one, starts from."""
+        i, o = self._predict.inputs, self._predict.outputs
+        i[2][:], o[1][:], i[0][:], o[0][:] = state, state, covariance, covariance
+        self.state, self._covariance = state.copy(), i[0]
 
     def explain(self, wrench: Array) -> None:
         """A new description accounts for this part of the wrench (6): it is no longer unexplained."""
@@ -158,10 +172,9 @@ class StateEstimator:
 
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""
-        self.state = odometry.state.copy()
         self._disturb(np.zeros(9))
         unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
-        self._covariance = np.diag(np.concatenate([self._measurement, unknown])).ravel()
+        self._begin(odometry.state, np.diag(np.concatenate([self._measurement, unknown])).ravel())
         self._position_noise.clear()
         self._beside_m = np.zeros(3)  # the last measured position, from the estimate that had taken it in
         self._reset_s, self._count = odometry.stamp_s, 0
@@ -179,24 +192,28 @@ class StateEstimator:
     def step(self, state: Array, force_N: Array, duration_s: float) -> Array:
         """The model's next state under the estimated disturbances."""
         i = self._step.inputs
-        i[0][:], i[1][:], i[5][:] = state, force_N, duration_s
+        i[0][:], i[1][:], i[5][0] = state, force_N, duration_s
         self._step.call()
         return self._step.outputs[0].copy()
 
     def predict(self, force_N: Array, duration_s: float) -> None:
         """Move the estimate on."""
-        i = self._predict.inputs
-        i[0][:], i[2][:], i[3][:], i[7][:] = self._covariance, self.state, force_N, duration_s
+        i, o = self._predict.inputs, self._predict.outputs
+        if self._covariance is o[0]:  # again, without a correction
+            i[0][:], i[2][:] = o[0], o[1]
+        i[3][:], i[7][0] = force_N, duration_s
         self._predict.call()
-        self._covariance[:], self.state = self._predict.outputs[0], self._predict.outputs[1].copy()
+        self.state, self._covariance = o[1].copy(), o[0]
 
     def correct(self, odometry: Odometry) -> None:
         """Take in a measurement of the whole state."""
         i, o = self._correct.inputs, self._correct.outputs
+        if self._covariance is o[0]:  # without a prediction
+            i[0][:], i[2][:] = o[0], o[1]
         self._doubt_position(odometry)
-        i[0][:], i[2][:], i[3][:], i[5][:] = self._covariance, self.state, self._disturbances, odometry.state
+        i[5][:] = odometry.state
         self._correct.call()
-        self._covariance[:], self.state = o[0], o[1].copy()
+        self.state, self._covariance = o[1].copy(), o[0]
         self._disturb(o[2])
         self._beside_m = odometry.position_m - self.state[POSITION]
 
@@ -222,8 +239,7 @@ class StateEstimator:
     def _disturb(self, values: Array) -> None:
         """New wrench and current; the model's functions have them at hand from now on."""
         self._disturbances = values.copy()
-        self._step.inputs[2][:], self._step.inputs[3][:] = values[:6], values[6:]
-        self._predict.inputs[4][:], self._predict.inputs[5][:] = values[:6], values[6:]
+        self._shared[:] = values
 
     @property
     def position_sigma_m(self) -> float:
