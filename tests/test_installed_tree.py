@@ -73,7 +73,7 @@ templates = sorted(report._environment(autoescape=True).list_templates())
 for template in templates:
     if template.endswith(".j2"):
         report._environment(autoescape=True).get_template(template)
-print(json.dumps({"shoal": shoal.__file__, "kernel": kernel.SOURCE.read_text()[:2], "templates": templates,
+print(json.dumps({"shoal": shoal.__file__, "kernel": all(p.is_file() for p in kernel.SOURCES), "templates": templates,
                   "typed": Path(shoal.__file__).with_name("py.typed").is_file(),
                   "fleet": str(find_config("fleets", "two")), "reference": list_configs("reference")}))
 """

@@ -8,7 +8,17 @@ setup(
     description="Vehicles, control, guidance, simulation and experiments for fleets of underwater robots, without ROS",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={"shoal": ["py.typed", "control/nmpc/backends/*.c", "reports/templates/*"]},
+    package_data={
+        "shoal": [
+            "py.typed",
+            "messages/*.c",
+            "estimation/*.c",
+            "control/nmpc/*.c",
+            "control/nmpc/backends/*.c",
+            "control/nmpc/backends/*.h",
+            "reports/templates/*",
+        ]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),

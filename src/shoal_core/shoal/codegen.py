@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -147,10 +147,16 @@ class Buffered:
     column by column, as CasADi does; sparse arguments hold their non-zeros only.
     """
 
-    def __init__(self, function: ca.Function) -> None:
+    def __init__(
+        self,
+        function: ca.Function,
+        inputs: Mapping[int, NDArray[np.float64]] | None = None,
+        outputs: Mapping[int, NDArray[np.float64]] | None = None,
+    ) -> None:
+        """Arrays that are given are used instead of new ones: what one function writes, another may read."""
         self.function = function
-        self.inputs: list[NDArray[np.float64]] = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
-        self.outputs: list[NDArray[np.float64]] = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
+        self.inputs = _buffers([function.nnz_in(i) for i in range(function.n_in())], inputs or {})
+        self.outputs = _buffers([function.nnz_out(i) for i in range(function.n_out())], outputs or {})
         buffer, self.call = function.buffer()
         self._buffer = cast(Any, buffer)  # its stubs want a size that a memoryview brings along
         for i, array in enumerate(self.inputs):
@@ -166,3 +172,11 @@ class Buffered:
     def stats(self) -> dict[str, Any]:
         """What a solver says of its last call."""
         return cast(dict[str, Any], self._buffer.stats())
+
+
+def _buffers(sizes: Sequence[int], given: Mapping[int, NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Arrays of these sizes; those given must be one-dimensional and contiguous."""
+    for i, array in given.items():
+        if array.shape != (sizes[i],) or not array.flags.c_contiguous or array.dtype != np.float64:
+            raise ValueError(f"buffer {i}: {array.dtype} {array.shape}, expected float64 ({sizes[i]},), contiguous")
+    return [given[i] if i in given else np.zeros(size) for i, size in enumerate(sizes)]

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class ActuatorState:
-    """CommandQueue with the time they take effect; gives the force over any later interval (first-order lag)."""
+    """Commands with the time they take effect; gives the force over any later interval (first-order lag)."""
 
     def __init__(self, count: int, lag_s: float) -> None:
         self.lag_s = lag_s
@@ -33,16 +33,16 @@ class ActuatorState:
         self, start_s: float, end_s: float, force_N: Array, longest_s: float
     ) -> list[tuple[float, Array, Array]]:
         """(duration, mean force, force at its end) for pieces of [start, end] without a command change inside."""
-        edges = [t for t, _ in self._commands if start_s < t < end_s]
         pieces = []
         begin = start_s
-        for edge in [*edges, end_s]:
-            command = self._in_effect(begin)
-            while edge - begin > 1e-9:
-                step = min(longest_s, edge - begin)
-                mean, force_N = _lagged(command, force_N, step, self.lag_s)
-                pieces.append((step, mean, force_N))
-                begin += step
+        for edge in [*[t for t, _ in self._commands if start_s < t < end_s], end_s]:
+            if edge - begin > 1e-9:
+                command = self._in_effect(begin)
+                while edge - begin > 1e-9:
+                    step = min(longest_s, edge - begin)
+                    mean, force_N = self._lagged(command, force_N, step)
+                    pieces.append((step, mean, force_N))
+                    begin += step
             begin = edge
         return pieces
 
@@ -52,10 +52,11 @@ class ActuatorState:
                 return thrust
         return self._commands[0][1]
 
-
-def _lagged(command: Array, force: Array, duration_s: float, lag_s: float) -> tuple[Array, Array]:
-    if lag_s <= 1e-6:
-        return command, command
-    decay = exp(-duration_s / lag_s)
-    gap = force - command
-    return command + gap * ((1 - decay) * lag_s / duration_s), command + gap * decay
+    def _lagged(self, command: Array, force: Array, duration_s: float) -> tuple[Array, Array]:
+        """Mean force and force at the end of that time under a constant command."""
+        if self.lag_s <= 1e-6:
+            return command, command
+        decay = exp(-duration_s / self.lag_s)
+        left = np.array([[(1 - decay) * self.lag_s / duration_s], [decay]])  # of the gap: on average, at the end
+        found = command + left * (force - command)
+        return found[0], found[1]

@@ -63,12 +63,33 @@ class Formulation:
         return {"position": 3, "velocity": 3, "quaternion": 4, "others": 3 * k, "soft_m": k, "hard_m": k}
 
     def ode_jacobians(self) -> ca.Function:
-        """(x, u, globals) → (ẋ, ∂ẋ/∂x, ∂ẋ/∂u), dense: what the compiled kernel integrates."""
+        """(x, u, globals) → (ẋ, ∂ẋ/∂x, ∂ẋ/∂u), dense."""
+        inputs, x_dot, by_x, by_u = self._derivatives
+        return ca.Function("ode_jacobians", inputs, [ca.densify(part) for part in (x_dot, by_x, by_u)])
+
+    def ode_rows(self, multiple: int) -> ca.Function:
+        """(x, u, globals) → (ẋ, [∂ẋ/∂x ∂ẋ/∂u] row by row), for the compiled kernel.
+
+        Without the columns before `first_dependence`, with columns of zeros up to a `multiple`.
+        """
+        inputs, x_dot, by_x, by_u = self._derivatives
+        both = ca.horzcat(by_x[:, self.first_dependence :], by_u)
+        padded = ca.horzcat(both, SX(NX, -both.shape[1] % multiple))
+        return ca.Function("stage_ode", inputs, [ca.densify(x_dot), ca.densify(padded.T)])
+
+    @cached_property
+    def first_dependence(self) -> int:
+        """The first state that the motion depends on: 3 where no force depends on the position."""
+        columns = self._derivatives[2].sparsity().get_triplet()[1]
+        return min(columns)
+
+    @cached_property
+    def _derivatives(self) -> tuple[list[SX], SX, SX, SX]:
+        """(x, u, globals), ẋ, ∂ẋ/∂x, ∂ẋ/∂u."""
         x, u = SX.sym("x", NX), SX.sym("u", self.nu)
         g = SX.sym("g", sum(self.global_sizes.values()))
         x_dot = self.ode(x, u, split(g, self.global_sizes))
-        parts = [x_dot, ca.jacobian(x_dot, x), ca.jacobian(x_dot, u)]
-        return ca.Function("stage_ode", [x, u, g], [ca.densify(part) for part in parts])
+        return [x, u, g], x_dot, ca.jacobian(x_dot, x), ca.jacobian(x_dot, u)
 
     def ode(self, x: SX, u: SX, g: dict[str, SX]) -> SX:
         """The quaternion model with the estimated current and wrench."""

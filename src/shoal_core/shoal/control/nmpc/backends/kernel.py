@@ -18,7 +18,8 @@ from shoal.codegen import build_shared
 from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import Problem
 
-SOURCE = Path(__file__).with_name("rti_kernel.c")
+SOURCES = [Path(__file__).with_name(name) for name in ("rti_kernel.c", "linearise.h", "qp.h", "riccati.h")]
+PADDING = 4  # columns are a multiple of it: the vectors of the kernel
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fassociative-math", "-fno-signed-zeros")
 
 
@@ -35,13 +36,14 @@ class KernelLibrary:
 @lru_cache(maxsize=16)
 def load_kernel(formulation: Formulation) -> KernelLibrary | None:
     """Compile (or find in the cache) and load; None where there is no compiler."""
-    functions = [formulation.ode_jacobians(), formulation.cost(), formulation.terminal()]
-    source = SOURCE.read_text()
+    functions = [formulation.ode_rows(PADDING), formulation.cost(), formulation.terminal()]
+    sources = {path.name: path.read_text(encoding="utf-8") for path in SOURCES}
     defines = {
         "NU": formulation.nu,
         "NROW": 2 * formulation.neighbours,
         "NS": sum(formulation.stage_sizes.values()),
         "NG": sum(formulation.global_sizes.values()),
+        "FIRST": formulation.first_dependence,
     }
     flags = [*FLAGS, "-fPIC", "-shared", *(f"-D{k}={v}" for k, v in defines.items())]
 
@@ -50,10 +52,11 @@ def load_kernel(formulation: Formulation) -> KernelLibrary | None:
         for function in functions:
             generator.add(function)
         generator.generate(str(folder) + os.sep)
-        (folder / "kernel.c").write_text(source)
-        return [folder / "stages.c", folder / "kernel.c"]
+        for name, text in sources.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return [folder / "stages.c", folder / SOURCES[0].name]
 
-    key = source + "".join(f.serialize() for f in functions)
+    key = "".join(sources.values()) + "".join(f.serialize() for f in functions)
     target = build_shared("rti_kernel", key, write, flags)
     if target is None:
         return None

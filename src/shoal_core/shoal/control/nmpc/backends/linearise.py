@@ -13,7 +13,6 @@ from shoal.control.nmpc.formulation import NX, Formulation
 from shoal.control.nmpc.problem import Problem
 
 Array = NDArray[np.float64]
-NV = 3  # the first three states are positions, on which no force depends
 
 
 def variational_step(formulation: Formulation) -> ca.Function:
@@ -22,21 +21,21 @@ def variational_step(formulation: Formulation) -> ca.Function:
     Differentiating the RK4 step symbolically gives 34 000 instructions a stage instead of 4 × 2 000: too slow for a VM.
     """
     ode = formulation.ode_jacobians()
-    nu = formulation.nu
+    nu, first = formulation.nu, formulation.first_dependence
     x, u, dt = ca.MX.sym("x", NX), ca.MX.sym("u", nu), ca.MX.sym("dt")
     g = ca.MX.sym("g", sum(formulation.global_sizes.values()))
-    start = np.eye(NX)[:, NV:]
-    wide = ca.MX.zeros(NX, NX - NV)
-    f, k = ca.MX.zeros(NX), ca.MX.zeros(NX, NX - NV + nu)
+    start = np.eye(NX)[:, first:]
+    wide = ca.MX.zeros(NX, NX - first)
+    f, k = ca.MX.zeros(NX), ca.MX.zeros(NX, NX - first + nu)
     f_sum, k_sum = f, k
     for ahead, share in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
         s = ahead * dt * k + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
         f, f_x, f_u = ode(x + ahead * dt * f, u, g)
-        k = f_x[:, NV:] @ s[NV:, :] + ca.horzcat(wide, f_u)
+        k = f_x[:, first:] @ s[first:, :] + ca.horzcat(wide, f_u)
         f_sum, k_sum = f_sum + share * f, k_sum + share * k
     total = dt / 6 * k_sum + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
-    a = ca.horzcat(ca.DM(np.eye(NX)[:, :NV]), total[:, : NX - NV])
-    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, NX - NV :]]
+    a = ca.horzcat(ca.DM(np.eye(NX)[:, :first]), total[:, : NX - first])
+    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, NX - first :]]
     return ca.Function("variational_step", [x, u, dt, g], outputs)
 
 

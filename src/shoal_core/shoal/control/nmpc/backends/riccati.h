@@ -1,0 +1,151 @@
+/* The stages of the QP, and its Newton steps by a Riccati recursion. Matrices are stored row by row, padded to NXP columns
+ * so that inner loops fill whole vector registers. NU and NROW (rows per stage) come from the compiler's command line. */
+#include <math.h>
+#include <string.h>
+
+#define NX 13
+#define NXP 16
+#define MAXN 64
+#define NUP ((NU + 3) / 4 * 4)
+#define NW (NXP + NUP) /* columns of [A B] */
+
+typedef double v4 __attribute__((vector_size(32), aligned(8)));
+
+typedef struct { /* one inequality with its slack variables; soft rows have s and nu, boxes do not */
+  double t, lam, s, nu;
+  double dt, dlam, ds, dnu;
+} Pair;
+
+typedef struct {
+  double l1, l2;
+} Penalty;
+
+typedef struct {
+  double AB[NX][NW], b[NXP];               /* dynamics: A in the first NXP columns, B behind it */
+  double Q[NX][NXP], q[NXP], R[NU], r[NU]; /* cost */
+  double C[NROW][7], h[NROW], gap[NROW];   /* rows on p and q */
+  double lo[NU], hi[NU];
+  Pair box_lo[NU], box_hi[NU], soft[NROW], hard[NROW];
+  /* per factorisation */
+  double Qt[NX][NXP], Rt[NU];
+  double P[NX][NXP], K[NU][NXP], L[NU][NU];
+  /* per solve */
+  double qt[NXP], rt[NU], p[NXP], k[NU];
+  double x[NXP], u[NU];   /* current δ */
+  double dx[NXP], du[NU]; /* Newton step */
+} Stage;
+
+typedef struct { /* a plain struct so that Python can read it as eight doubles */
+  double iterations, mu, step, slack_soft, slack_hard, residual, cost, status;
+} Report;
+
+/* out = init + sign · Mᵀ-or-not · W: out[i][:] = init[i][:] + sign Σ_j a[i·row + j·col] w[j][:], two rows at a time with the
+ * sums in registers. Everything but the pointers is a constant at the call, so each call becomes its own unrolled loop. */
+static inline __attribute__((always_inline)) void multiply(int rows, int inner, int vectors, const double *a, int row,
+                                                           int col, const double *w, int ldw, const double *init,
+                                                           int ldi, double sign, double *out, int ldo) {
+  for (int i = 0; i < rows; i += 2) {
+    const int two = i + 1 < rows;
+    v4 s0[NW / 4], s1[NW / 4];
+    for (int c = 0; c < vectors; ++c) {
+      s0[c] = init ? *(const v4 *)(init + i * ldi + 4 * c) : (v4){0, 0, 0, 0};
+      s1[c] = init && two ? *(const v4 *)(init + (i + 1) * ldi + 4 * c) : (v4){0, 0, 0, 0};
+    }
+    for (int j = 0; j < inner; ++j) {
+      const double x0 = sign * a[i * row + j * col], x1 = two ? sign * a[(i + 1) * row + j * col] : 0;
+      for (int c = 0; c < vectors; ++c) {
+        const v4 m = *(const v4 *)(w + j * ldw + 4 * c);
+        s0[c] += x0 * m;
+        s1[c] += x1 * m;
+      }
+    }
+    for (int c = 0; c < vectors; ++c) {
+      *(v4 *)(out + i * ldo + 4 * c) = s0[c];
+      if (two) *(v4 *)(out + (i + 1) * ldo + 4 * c) = s1[c];
+    }
+  }
+}
+
+/* Riccati recursion. K holds L⁻¹S with G = L Lᵀ, so that P −= KᵀK costs half and stays symmetric. */
+static void factorise(Stage *st, int n) {
+  memcpy(st[n].P, st[n].Qt, sizeof st[n].P);
+  for (int k = n - 1; k >= 0; --k) {
+    Stage *s = st + k;
+    double PAB[NX][NW], SG[NUP][NW], inverse[NU];
+    multiply(NX, NX, NW / 4, &s[1].P[0][0], NXP, 1, &s->AB[0][0], NW, 0, 0, 1.0, &PAB[0][0], NW);
+    multiply(NU, NX, NW / 4, &s->AB[0][NXP], 1, NW, &PAB[0][0], NW, 0, 0, 1.0, &SG[0][0], NW);
+    for (int i = 0; i < NU; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        double v = SG[i][NXP + j] + (i == j ? s->Rt[i] : 0);
+        for (int c = 0; c < j; ++c) v -= s->L[i][c] * s->L[j][c];
+        s->L[i][j] = i == j ? sqrt(v > 1e-12 ? v : 1e-12) : v * inverse[j];
+      }
+      inverse[i] = 1.0 / s->L[i][i];
+      v4 sum[NXP / 4];
+      for (int c = 0; c < NXP / 4; ++c) sum[c] = *(const v4 *)&SG[i][4 * c];
+      for (int j = 0; j < i; ++j)
+        for (int c = 0; c < NXP / 4; ++c) sum[c] -= s->L[i][j] * *(const v4 *)&s->K[j][4 * c];
+      for (int c = 0; c < NXP / 4; ++c) *(v4 *)&s->K[i][4 * c] = sum[c] * inverse[i];
+    }
+    multiply(NX, NX, NXP / 4, &s->AB[0][0], 1, NW, &PAB[0][0], NW, &s->Qt[0][0], NXP, 1.0, &s->P[0][0], NXP);
+    multiply(NX, NU, NXP / 4, &s->K[0][0], 1, NXP, &s->K[0][0], NXP, &s->P[0][0], NXP, -1.0, &s->P[0][0], NXP);
+  }
+}
+
+/* Newton step for the gradients qt, rt and the gaps e (dynamics residual of the current δ). */
+static void solve(Stage *st, int n, double e[][NXP], const double *dx0) {
+  for (int k = n; k >= 0; --k) {
+    Stage *s = st + k;
+    memcpy(s->p, s->qt, sizeof s->p);
+    if (k == n) continue;
+    Stage *nx = s + 1;
+    double pb[NXP];
+    for (int i = 0; i < NX; ++i) {
+      double v = nx->p[i];
+      for (int j = 0; j < NX; ++j) v += nx->P[i][j] * e[k][j];
+      pb[i] = v;
+    }
+    double g[NU];
+    for (int i = 0; i < NU; ++i) {
+      double v = s->rt[i];
+      for (int j = 0; j < NX; ++j) v += s->AB[j][NXP + i] * pb[j];
+      g[i] = v;
+    }
+    for (int i = 0; i < NU; ++i) { /* k = L⁻¹ g */
+      double v = g[i];
+      for (int j = 0; j < i; ++j) v -= s->L[i][j] * s->k[j];
+      s->k[i] = v / s->L[i][i];
+    }
+    for (int j = 0; j < NX; ++j) {
+      const double v = pb[j];
+      for (int c = 0; c < NXP; ++c) s->p[c] += v * s->AB[j][c];
+    }
+    for (int m = 0; m < NU; ++m) {
+      const double v = s->k[m];
+      for (int c = 0; c < NXP; ++c) s->p[c] -= v * s->K[m][c];
+    }
+  }
+  memcpy(st[0].dx, dx0, sizeof st[0].dx);
+  for (int k = 0; k < n; ++k) {
+    Stage *s = st + k;
+    double v[NU];
+    for (int i = 0; i < NU; ++i) {
+      double a = s->k[i];
+      for (int j = 0; j < NX; ++j) a += s->K[i][j] * s->dx[j];
+      v[i] = a;
+    }
+    for (int i = NU - 1; i >= 0; --i) { /* du = −L⁻ᵀ (k + K dx) */
+      double a = v[i];
+      for (int j = i + 1; j < NU; ++j) a -= s->L[j][i] * v[j];
+      v[i] = a / s->L[i][i];
+    }
+    for (int i = 0; i < NU; ++i) s->du[i] = -v[i];
+    Stage *nx = s + 1;
+    for (int i = 0; i < NX; ++i) {
+      double a = e[k][i];
+      for (int j = 0; j < NX; ++j) a += s->AB[i][j] * s->dx[j];
+      for (int j = 0; j < NU; ++j) a += s->AB[i][NXP + j] * s->du[j];
+      nx->dx[i] = a;
+    }
+  }
+}
