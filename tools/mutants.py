@@ -98,7 +98,9 @@ MUTANTS = (
         (NMPC,),
     ),
     # STOP
-    Mutant("stop", "fleet/runtime.py", "        if self.stop.stopped:\n", "        if False:\n", ("test_runtime.py",)),
+    Mutant(
+        "stop", "fleet/runtime.py", "        if self.stop.stopped:\n", "        if False:\n", ("test_runtime_stop.py",)
+    ),
     Mutant(
         "release_counter",
         "fleet/stop.py",
