@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 WINDOW = 41  # measurements
 # The difference of two measurements has √2 of the scatter of one, and half of all |normal| lie below 0.6745 sigma.
-MEDIAN_TO_SIGMA = 1.0 / (0.6745 * np.sqrt(2.0))
+MEDIAN_TO_SIGMA = 1.0 / (0.6745 * math.sqrt(2.0))
 
 
 class PositionNoiseMonitor:
@@ -29,13 +30,16 @@ class PositionNoiseMonitor:
         """Nothing is known."""
         self._steps: deque[tuple[float, ...]] = deque(maxlen=WINDOW)
         self._loud: deque[bool] = deque(maxlen=WINDOW)
+        self._loud_count = 0
 
     def sigma_m(self, step_m: Array) -> Array | None:
         """One sigma of a measurement (3,) after one more step (3,), zero where below the limit; None: below on all."""
         step = tuple(map(abs, step_m.tolist()))
         self._steps.append(step)
-        self._loud.append(max(step) > self._loud_m)
-        if 2 * sum(self._loud) <= len(self._loud):  # then no axis' median can be loud
+        loud = max(step) > self._loud_m
+        self._loud_count += loud - (self._loud[0] if len(self._loud) == WINDOW else 0)
+        self._loud.append(loud)
+        if 2 * self._loud_count <= len(self._loud):  # then no axis' median can be loud
             return None
         middle = (len(self._steps) - 1) // 2  # the lower one: of two steps, one jump must not decide
         sigma = MEDIAN_TO_SIGMA * np.array([sorted(axis)[middle] for axis in zip(*self._steps, strict=True)])

@@ -1,0 +1,66 @@
+"""The loops in C against CasADi's own matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.codegen import load_library
+from shoal.estimation import kalman
+from shoal.estimation.kalman import SIZE, SOURCE, CasadiFilter, CompiledFilter, Filter, make_filter
+from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.parameters import parameter_vector, structure_of
+
+VEHICLE = load_vehicle("bluerov2_heavy")
+STRUCTURE = structure_of(VEHICLE)
+
+
+def randomise(filters: list[Filter], seed: int) -> None:
+    """The same numbers in all of them: turned far, moving, disturbances near and beyond their bounds."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((SIZE, SIZE))
+    attitude = rng.standard_normal(4)
+    state = np.concatenate([rng.uniform(-3, 3, 3), attitude / np.linalg.norm(attitude), rng.uniform(-0.3, 0.3, 6)])
+    values = {
+        "covariance": 1e-3 * (root @ root.T + np.eye(SIZE)).ravel(),
+        "state": state,
+        "disturbances": rng.uniform(-1, 1, 9),
+        "theta": parameter_vector(VEHICLE, STRUCTURE),
+        "process": rng.uniform(0, 1, SIZE),
+        "variance": rng.uniform(0.01, 1, 12),
+        "believed": rng.uniform(0.5, 2, 9),
+    }
+    for one in filters:
+        for name, value in values.items():
+            getattr(one, name)[:] = value
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_machine_code_and_casadi_agree(seed: int) -> None:
+    library = load_library(SOURCE)
+    if library is None:
+        pytest.skip("no C compiler")
+    filters: list[Filter] = [CompiledFilter(STRUCTURE, library), CasadiFilter(STRUCTURE)]
+    randomise(filters, seed)
+    rng = np.random.default_rng(100 + seed)
+    for _ in range(3):  # predictions and corrections in any order
+        steps = rng.integers(0, 3, 2)
+        force, measured = rng.uniform(-1, 1, 8), filters[1].state + rng.uniform(-0.1, 0.1, 13)
+        measured[3:7] *= rng.choice([-1, 1]) / np.linalg.norm(measured[3:7])  # the same attitude either way
+        for one in filters:
+            for _ in range(steps[0]):
+                one.predict(force, 0.03)
+            for _ in range(steps[1]):
+                one.correct(measured)
+        for name in ("state", "disturbances", "covariance"):
+            np.testing.assert_allclose(
+                getattr(filters[0], name), getattr(filters[1], name), rtol=1e-9, atol=1e-9, err_msg=name
+            )
+    assert np.abs(filters[1].state).max() < 10.0
+    moved = [one.step(filters[1].state, force, 0.1) for one in filters]
+    np.testing.assert_allclose(moved[0], moved[1], atol=1e-9)
+
+
+def test_without_a_compiler_it_is_casadi(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kalman, "load_library", lambda *_: None)
+    assert isinstance(make_filter(STRUCTURE), CasadiFilter)
