@@ -66,7 +66,7 @@ def test_no_act_makes_position_velocity_or_yaw_jump(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_published_preview_is_one_smooth_motion(seed: int) -> None:
-    """Position moves by velocity between ticks, and what a preview said comes true while nobody interferes."""
+    """Position moves by velocity between ticks, and what a preview promised comes true while nobody interferes."""
     rng, d, t, previous = np.random.default_rng(100 + seed), director(), 0.0, None
     for act in rng.choice(list(ACTS), size=10):
         with contextlib.suppress(ShoalError):

@@ -59,7 +59,7 @@ class TestTimeShift:
     def test_known_shift_of_the_circle(self, shift: float) -> None:
         for axis in range(3):
             if axis == 2 and shift > 25:
-                continue  # z repeats every 50 s: a longer lag cannot be told from an early response
+                continue  # z repeats every 50 s: a longer lag cannot be distinguished from an early response
             lag = lag_s(TIMES, circle(TIMES)[:, axis], circle(TIMES - shift)[:, axis])
             assert lag.measured
             assert lag.seconds == pytest.approx(shift, abs=0.005)

@@ -113,7 +113,7 @@ def test_file_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("waypoints: [[0, 0, 5]]", "waypoints.*at least 2"),
         ("waypoints: [[0, 0, 5], [0, 0, 5]]", "waypoints.0 and waypoints.1 are the same place"),
@@ -127,8 +127,8 @@ def test_file_is_followed(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_files_are_told(tmp_path: Path, text: str, told: str) -> None:
+def test_bad_files_are_refused(tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(f"version: 1\nspeed_mps: 0.2\n{text}\n")
-    with pytest.raises(ShoalError, match=rf"p\.yaml.*{told}"):
+    with pytest.raises(ShoalError, match=rf"p\.yaml.*{expected}"):
         load_path(file)

@@ -1,4 +1,4 @@
-"""Splines against the thesis's linear system, finite differences and dense sampling."""
+"""Splines against the linear system of Fosso 2023, finite differences and dense sampling."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_given_pairs_are_kept_directed_and_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "expected"),
     [
         ("mesh", "'mesh' is unknown; expected one of: all, ring, chain, star, none"),
         ([("a", "x")], "'x' in pair .* is unknown; expected one of: a, b, c, d"),
@@ -57,8 +57,8 @@ def test_given_pairs_are_kept_directed_and_once() -> None:
         (["ab"], "expected two vehicle names"),
     ],
 )
-def test_mistakes_are_told(kind: str | list[tuple[str, ...]], told: str) -> None:
-    with pytest.raises(ShoalError, match=told):
+def test_mistakes_are_refused(kind: str | list[tuple[str, ...]], expected: str) -> None:
+    with pytest.raises(ShoalError, match=expected):
         pairs(kind, ABCD)
 
 
@@ -68,6 +68,6 @@ def test_bad_stride_is_told(stride: int) -> None:
         pairs("star", ABCD, stride)
 
 
-def test_repeated_names_are_told() -> None:
+def test_repeated_names_are_refused() -> None:
     with pytest.raises(ShoalError, match="repeat a name"):
         pairs("all", ("a", "a"))

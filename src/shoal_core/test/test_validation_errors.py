@@ -19,8 +19,8 @@ def complaint(folder: Path, vehicles: str) -> str:
 
 
 def test_a_wrong_only_entry_is_told_once(tmp_path: Path) -> None:
-    said = complaint(tmp_path, "[{name: a, start_m: [0, 0, 5], thrust_limit_N: -3}]")
-    assert said.count("\n") == 0 and "vehicles.0.thrust_limit_N = -3" in said
+    sentence = complaint(tmp_path, "[{name: a, start_m: [0, 0, 5], thrust_limit_N: -3}]")
+    assert sentence.count("\n") == 0 and "vehicles.0.thrust_limit_N = -3" in sentence
 
 
 def test_an_empty_list_is_still_too_short(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A running queue never jumps, keeps its limits and gets where it was told, whatever the operator does."""
+"""A running queue never jumps, keeps its limits and gets where it was sent, whatever the operator does."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_waypoint_where_it_is_already_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "speed", "index", "told"),
+    ("position", "speed", "index", "expected"),
     [
         ([1, 2], None, 0, "three finite numbers"),
         ([1, 2, np.nan], None, 0, "three finite numbers"),
@@ -139,11 +139,11 @@ def test_waypoint_where_it_is_already_does_no_harm() -> None:
         ([5, 0, 5], None, 1, "away from its neighbours"),
     ],
 )
-def test_bad_waypoints_are_told_and_change_nothing(
-    position: list[float], speed: float | None, index: int, told: str
+def test_bad_waypoints_are_refused_and_change_nothing(
+    position: list[float], speed: float | None, index: int, expected: str
 ) -> None:
     q = queue()
     q.append(0.0, [5, 0, 5])
-    with pytest.raises(ShoalError, match=told):
+    with pytest.raises(ShoalError, match=expected):
         q.insert(1.0, index, position, speed)
     assert len(q.remaining(1.0)) == 1 and np.allclose(q.motion(100.0).position_m, [5, 0, 5])
