@@ -138,6 +138,7 @@ def test_hash_sees_values_and_not_words() -> None:
         ("faults: [{vehicle: 0, kind: frozen, from_s: 5, to_s: 5}]", ["faults.0", "expected more than from_s"]),
         ("faults: [{vehicle: 0, kind: hold}]", ["faults.0.kind", "hold", "expected 'thrusters_dead'"]),
         ("link: {dropouts: [[3, 1]]}", ["dropout [3.0, 1.0]", "expected"]),
+        ("link: {range_m: 7}", ["link.range_m is 7.0", "expected link.line_of_sight: true"]),
         ("start: {radius_m: 0.5}", ["min_distance_m is 1.5", "expected at most twice"]),
         ("formation: {kind: line, radius_m: 2}", ["formation", "expected radius_m with kind 'ring' only"]),
         ("sensors: {position_std_m: .nan}", ["sensors.position_std_m", "expected"]),

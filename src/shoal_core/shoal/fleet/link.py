@@ -38,14 +38,6 @@ class LinkSettings(FileModel):
                 raise ValueError(f"dropout [{start_s}, {end_s}]: expected 0 <= from_s < to_s")
         return self
 
-    @model_validator(mode="after")
-    def _cone_and_range_of_sight(self) -> LinkSettings:
-        for key in ("range_m", "cone_deg"):
-            value = getattr(self, key)
-            if not self.line_of_sight and value != LinkSettings.model_fields[key].default:
-                raise ValueError(f"{key} is {value} and does nothing by itself; expected line_of_sight: true with it")
-        return self
-
 
 def in_sight(a: Array, b: Array, range_m: float, cone_deg: float) -> bool:
     """Whether states (13,) `a` and `b` are each inside the other's cone, and near enough."""

@@ -202,6 +202,15 @@ class Condition(FileModel):
     controller_time: ControllerTime | None = None  # None: control steps take no time
     control_delay_periods: int = Field(default=1, ge=0, le=20)  # from odometry to the thrust that answers it
 
+    @model_validator(mode="after")
+    def _cone_and_range_of_sight(self) -> Condition:
+        """A rule for files, not for the link: at run time an operator may switch line of sight off and on again."""
+        for key in ("range_m", "cone_deg"):
+            value = getattr(self.link, key)
+            if not self.link.line_of_sight and value != LinkSettings.model_fields[key].default:
+                raise ValueError(f"link.{key} is {value} and does nothing; expected link.line_of_sight: true with it")
+        return self
+
     def content_hash(self) -> str:
         """Of what acts on a run: equal conditions under two names have equal hashes."""
         data = self.model_dump(mode="json", exclude={"name", "description", "source"})
