@@ -20,15 +20,15 @@ def randomise(filters: list[Filter], seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((SIZE, SIZE))
     attitude = rng.standard_normal(4)
-    state = np.concatenate([rng.uniform(-3, 3, 3), attitude / np.linalg.norm(attitude), rng.uniform(-1, 1, 6)])
+    state = np.concatenate([rng.uniform(-3, 3, 3), attitude / np.linalg.norm(attitude), rng.uniform(-0.3, 0.3, 6)])
     values = {
         "covariance": 1e-3 * (root @ root.T + np.eye(SIZE)).ravel(),
         "state": state,
-        "disturbances": rng.uniform(-5, 5, 9),
+        "disturbances": rng.uniform(-1, 1, 9),
         "theta": parameter_vector(VEHICLE, STRUCTURE),
         "process": rng.uniform(0, 1, SIZE),
         "variance": rng.uniform(0.01, 1, 12),
-        "believed": rng.uniform(1, 9, 9),
+        "believed": rng.uniform(0.5, 2, 9),
     }
     for one in filters:
         for name, value in values.items():
@@ -45,11 +45,11 @@ def test_machine_code_and_casadi_agree(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     for _ in range(3):  # predictions and corrections in any order
         steps = rng.integers(0, 3, 2)
-        force, measured = rng.uniform(-9, 9, 8), filters[1].state + rng.uniform(-0.1, 0.1, 13)
+        force, measured = rng.uniform(-1, 1, 8), filters[1].state + rng.uniform(-0.1, 0.1, 13)
         measured[3:7] *= rng.choice([-1, 1]) / np.linalg.norm(measured[3:7])  # the same attitude either way
         for one in filters:
             for _ in range(steps[0]):
-                one.predict(force, 0.07)
+                one.predict(force, 0.03)
             for _ in range(steps[1]):
                 one.correct(measured)
         for name in ("state", "disturbances", "covariance"):
