@@ -97,8 +97,9 @@ class Director:
 
     def preview(self, t_s: float, horizon_times_s: ArrayLike) -> Preview:
         """The common point over the horizon; the headings are the formation's yaw."""
-        headings = self._turning.preview(t_s, horizon_times_s).headings_rad
-        return replace(self._owner.preview(t_s, horizon_times_s), headings_rad=headings)
+        found = self._owner.preview(t_s, horizon_times_s)
+        headings = self._turning.headings_rad(t_s, found.times_s)
+        return Preview(found.times_s, found.positions_m, found.velocities_mps, headings)
 
     def waypoints(self, t_s: float) -> tuple[Waypoint, ...]:
         """Those not passed yet, in force or kept for later."""

@@ -53,19 +53,30 @@ class CurvePath:
     def acceleration(self, t_s: ArrayLike) -> Array:
         return self._sample(t_s, 2)
 
-    def _sample(self, t_s: ArrayLike, order: int) -> Array:
+    def sample(self, t_s: ArrayLike) -> Triple:
+        """Position, velocity and acceleration at once."""
         t = np.asarray(t_s, dtype=float)
-        inside = np.clip(t, 0.0, self.duration_s)
-        value = self.curve(inside.reshape(-1))[order]
-        if order:
-            value = np.where((t == inside).reshape(-1, 1), value, 0.0)
-        return value.reshape(*t.shape, 3)
+        inside = np.minimum(np.maximum(t, 0.0), self.duration_s)
+        position, velocity, acceleration = (v.reshape(*t.shape, 3) for v in self.curve(inside.reshape(-1)))
+        outside = t != inside
+        velocity[outside], acceleration[outside] = 0.0, 0.0
+        return position, velocity, acceleration
+
+    def _sample(self, t_s: ArrayLike, order: int) -> Array:
+        return self.sample(t_s)[order]
+
+
+def position_and_velocity(path: Path, t_s: Array) -> tuple[Array, Array]:
+    """Each (K,3) at (K,); a closed formula is evaluated once for both."""
+    if isinstance(path, CurvePath):
+        return path.sample(t_s)[:2]
+    return path.position(t_s), path.velocity(t_s)
 
 
 def preview(path: Path, t_s: float, horizon_times_s: ArrayLike) -> Preview:
     """The path at `t_s + horizon_times_s` (offsets from now), stamped with absolute times."""
     times_s = t_s + np.atleast_1d(np.asarray(horizon_times_s, dtype=float))
-    return Preview(times_s, path.position(times_s), path.velocity(times_s))
+    return Preview(times_s, *position_and_velocity(path, times_s))
 
 
 def standard_path(name: str) -> Path:
@@ -76,7 +87,9 @@ def standard_path(name: str) -> Path:
 
 
 def _columns(x: Array, y: Array, z: Array) -> Array:
-    return np.stack([x, y, z], axis=1)
+    columns = np.empty((len(x), 3))
+    columns[:, 0], columns[:, 1], columns[:, 2] = x, y, z
+    return columns
 
 
 def _line(t: Array) -> Triple:

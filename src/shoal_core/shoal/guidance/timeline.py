@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.guidance.paths import Path
+from shoal.guidance.paths import Path, position_and_velocity
 from shoal.guidance.replan import Motion, stop
 from shoal.guidance.splines import MotionLimits
 from shoal.messages.preview import Preview
@@ -43,11 +43,13 @@ class Timeline:
         """The setpoint at `t_s + horizon_times_s`."""
         times_s = t_s + np.atleast_1d(np.asarray(horizon_times_s, dtype=float))
         index = self._index(times_s)
+        if (index == index[0]).all():  # as most of the time
+            piece = self.pieces[index[0]]
+            return Preview(times_s, *position_and_velocity(piece.path, times_s - piece.start_s))
         positions, velocities = np.empty((len(times_s), 3)), np.empty((len(times_s), 3))
         for k in np.unique(index):
             mine, piece = index == k, self.pieces[k]
-            positions[mine] = piece.path.position(times_s[mine] - piece.start_s)
-            velocities[mine] = piece.path.velocity(times_s[mine] - piece.start_s)
+            positions[mine], velocities[mine] = position_and_velocity(piece.path, times_s[mine] - piece.start_s)
         return Preview(times_s, positions, velocities)
 
     def _index(self, times_s: Array) -> NDArray[np.int64]:

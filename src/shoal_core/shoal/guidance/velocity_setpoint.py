@@ -35,6 +35,9 @@ class _Ramp:
 
     def at(self, times_s: ArrayLike) -> tuple[Array, Array, Array]:
         """Place, velocity, acceleration, each (..., n)."""
+        if not (self.velocity.any() or self.target.any()):  # at rest, as a formation's yaw most of the time
+            shape = (*np.shape(times_s), len(self.place))
+            return np.broadcast_to(self.place, shape).copy(), np.zeros(shape), np.zeros(shape)
         change = self.target - self.velocity
         length_s = float(np.linalg.norm(change)) / self.acceleration_limit
         slope = change / length_s if length_s > 0 else change
@@ -94,9 +97,12 @@ class VelocitySetpoint:
     def preview(self, t_s: float, horizon_times_s: ArrayLike) -> Preview:
         """As if the stick stayed where it is; the heading is the formation's yaw."""
         times_s = t_s + np.atleast_1d(np.asarray(horizon_times_s, dtype=float))
-        move, yaw = self._at(t_s)
-        position, velocity, _ = move.at(times_s)
-        return Preview(times_s, position, velocity, yaw.at(times_s)[0][:, 0])
+        position, velocity, _ = self._at(t_s)[0].at(times_s)
+        return Preview(times_s, position, velocity, self.headings_rad(t_s, times_s))
+
+    def headings_rad(self, t_s: float, times_s: Array) -> Array:
+        """The formation's yaw (K,) at absolute times (K,), as if the stick stayed where it is at `t_s`."""
+        return self._at(t_s)[1].at(times_s)[0][:, 0]
 
     def _at(self, t_s: float) -> tuple[_Ramp, _Ramp]:
         """The ramps in force at `t_s`: those of the last command, or braking since the deadline."""

@@ -52,7 +52,8 @@ class Placement:
         s = self.motion(preview) if motion is None else motion
         x, y, z = self.offsets[vehicle]
         c, n = np.cos(s.yaw_rad), np.sin(s.yaw_rad)
-        direction = np.stack([c * x - n * y, n * x + c * y, np.full(len(c), z)], axis=1)
+        direction = np.empty((len(c), 3))
+        direction[:, 0], direction[:, 1], direction[:, 2] = c * x - n * y, n * x + c * y, z
         arm = direction * s.radius_m[:, None]
         velocity = preview.velocities_mps + direction * s.radius_rate_mps[:, None]
         velocity[:, 0] -= s.yaw_rate_radps * arm[:, 1]
@@ -68,9 +69,10 @@ class Placement:
         """Yaw and its rate (K,); the rate by differences, so a preview of one point cannot tell it and gets 0."""
         if preview.headings_rad is None:
             return np.full(len(preview.times_s), self.yaw_rad), np.zeros(len(preview.times_s))
-        yaw = np.unwrap(preview.headings_rad)
-        if len(yaw) < 2:
+        yaw = preview.headings_rad
+        if (yaw == yaw[0]).all():  # most formations do not turn
             return yaw, np.zeros(len(yaw))
+        yaw = np.unwrap(yaw)
         return yaw, np.gradient(yaw, preview.times_s, edge_order=2 if len(yaw) > 2 else 1)
 
 
