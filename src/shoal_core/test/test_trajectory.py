@@ -40,8 +40,40 @@ def test_without_a_compiler_it_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None
     given = samples(np.random.default_rng(0), 5, 3)
     asked = np.linspace(-1.0, 3.0, 9)
     right = Trajectory(*given).at(asked)
-    monkeypatch.setattr(trajectory, "load_library", lambda *_: None)
+    monkeypatch.setattr(trajectory, "library", lambda: None)
     np.testing.assert_array_equal(Trajectory(*given).at(asked), right)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(6))
+def test_velocities_and_distances_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    times, own, *_ = samples(rng, 12, 3)
+    others = rng.uniform(-5, 5, (seed, 12, 3))
+    fast = trajectory.velocities(times, own), trajectory.closest_m2(others, own)
+    monkeypatch.setattr(trajectory, "library", lambda: None)
+    np.testing.assert_array_equal(fast[0], trajectory.velocities(times, own))
+    assert fast[1] == pytest.approx(trajectory.closest_m2(others, own), rel=1e-14)
+    assert fast[1] == pytest.approx(min((((o - own) ** 2).sum(axis=1).min() for o in others), default=np.inf))
+
+
+@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_compiler), False])
+def test_what_cannot_be_computed_with_is_not_valid(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not compiled:
+        monkeypatch.setattr(trajectory, "library", lambda: None)
+
+    def valid(times: list[float], bad: float = 0.0, where: tuple[int, int, int] = (0, 0, 0)) -> bool:
+        values = np.ones((2, len(times), 3))
+        if times:
+            values[where] = bad
+        return trajectory.is_valid(np.array(times), *values)
+
+    assert valid([1.0]) and valid([-1.0, 0.0, 2.0])
+    assert not valid([]) and not valid([1.0, 1.0]) and not valid([1.0, 0.5, 2.0])
+    assert not valid([1.0, np.nan]) and not valid([np.inf])
+    for which in (0, 1):
+        for bad in (np.nan, np.inf, -np.inf):
+            assert not valid([0.0, 1.0, 2.0], bad, (which, 1, 2))
 
 
 def test_arrays_that_are_views_are_read_as_they_look() -> None:

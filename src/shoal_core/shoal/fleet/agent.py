@@ -27,6 +27,7 @@ from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
+from shoal.messages.trajectory import closest_m2, velocities
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
@@ -172,13 +173,15 @@ class Agent:
 
     def _adapt_mass(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
-        axis = matrix(self.estimator.state[ATTITUDE])[2]  # down, seen from the vehicle
-        down_N = float(axis @ self.estimator.wrench[:3])
+        w, x, y, z = self.estimator.state[ATTITUDE].tolist()
+        forward, right, down, *_ = self.estimator.wrench.tolist()
+        axis = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)  # down, seen from the vehicle
+        down_N = axis[0] * forward + axis[1] * right + axis[2] * down
         weight_N = self._mass.weight_N(t_s, self.vehicle.weight_N, down_N)
         if weight_N is None:
             return
         self.set_vehicle(self.vehicle.scaled(mass=weight_N / self.vehicle.weight_N))
-        self.estimator.explain(np.concatenate([down_N * axis, np.zeros(3)]))
+        self.estimator.explain(np.array([*(down_N * a for a in axis), 0.0, 0.0, 0.0]))
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
@@ -307,10 +310,7 @@ class Agent:
         self._sequence += 1
         if output is not None and len(output.times_s) > 1:
             times, positions = output.times_s, output.states[:, POSITION].copy()
-            velocities = np.empty_like(positions)
-            velocities[:-1] = (positions[1:] - positions[:-1]) / (times[1:] - times[:-1])[:, None]
-            velocities[-1] = velocities[-2]
-            return Plan(self.name, self._sequence, t_s, times, positions, velocities)
+            return Plan(self.name, self._sequence, t_s, times, positions, velocities(times, positions))
         if output is not None:  # of a controller that predicts nothing: the state it steered by
             here, start_s = output.states[0], float(output.times_s[0])
             velocity = (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
@@ -322,8 +322,7 @@ class Agent:
         """Whether the plan keeps the hard distance from the neighbours' plans, as far as known."""
         if forecast is None or not forecast.plans or len(plan.times_s) < 2:
             return True
-        gap = plan.positions_m - forecast.at(plan.times_s).positions_m
-        return bool(np.einsum("vmi,vmi->vm", gap, gap).min() >= self._hard_m2)
+        return closest_m2(forecast.at(plan.times_s).positions_m, plan.positions_m) >= self._hard_m2
 
 
 def _lead(wanted: float, timing: Timing, lag_s: float) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
 
 import numpy as np
 from numpy.random import Generator
@@ -59,29 +60,48 @@ class Link:
         self.settings = settings
         self._root = int(rng.integers(2**62))
         self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
-        self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver, a heap by arrival time
+        self._random = settings.loss > 0 or settings.jitter_s > 0  # else nothing is drawn
+        self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver: (arrives, sender, …)
         self._sent = 0
 
     def send(
         self, t_s: float, sender: str, receiver: str, plan: Plan, sender_state: Array, receiver_state: Array
     ) -> bool:
         """Hand a plan to the water; True when it will arrive (for statistics: no vehicle knows)."""
-        lost, late = next(self._stream(sender, receiver))
+        lost, late = next(self._stream(sender, receiver)) if self._random else (1.0, 0.0)
         chosen = self.settings
         if lost < chosen.loss or (chosen.dropouts and any(start <= t_s < end for start, end in chosen.dropouts)):
             return False
         if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
             return False
-        self._sent += 1  # so that the heap never compares plans
+        self._sent += 1  # so that plans are never compared
         arrival_s = t_s + chosen.delay_s + chosen.jitter_s * late
-        heapq.heappush(self._in_flight.setdefault(receiver, []), (arrival_s, sender, self._sent, plan))
+        self._in_flight.setdefault(receiver, []).append((arrival_s, sender, self._sent, plan))
         return True
+
+    def broadcast(self, t_s: float, sender: str, plan: Plan, states: Mapping[str, Array]) -> None:
+        """To everybody else; `states` (13,) of all, by name."""
+        chosen = self.settings
+        if self._random or chosen.dropouts or chosen.line_of_sight:
+            for receiver, state in states.items():
+                if receiver != sender:
+                    self.send(t_s, sender, receiver, plan, states[sender], state)
+            return
+        self._sent += 1
+        message = t_s + chosen.delay_s, sender, self._sent, plan
+        for receiver in states:
+            if receiver != sender:
+                self._in_flight.setdefault(receiver, []).append(message)
 
     def receive(self, t_s: float, receiver: str) -> list[Plan]:
         """What has arrived by `t_s` and was not handed out yet, in order of arrival: a plan may overtake another."""
-        waiting, arrived = self._in_flight.get(receiver), []
-        while waiting and waiting[0][0] <= t_s + 1e-9:  # sums of periods round either way
-            arrived.append(heapq.heappop(waiting)[3])
+        waiting = self._in_flight.get(receiver)
+        if not waiting:
+            return []
+        waiting.sort()
+        count = bisect_right(waiting, t_s + 1e-9, key=itemgetter(0))  # sums of periods round either way
+        arrived = [message[3] for message in waiting[:count]]
+        del waiting[:count]
         return arrived
 
     def _stream(self, sender: str, receiver: str) -> Iterator[list[float]]:

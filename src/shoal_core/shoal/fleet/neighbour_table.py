@@ -20,7 +20,9 @@ class NeighbourTable:
     def __init__(self, others: Iterable[str], fallback_s: float, lost_s: float) -> None:
         """`fallback_s`: odometry counts when a plan is older; 0: never. `lost_s`: silence to complain of."""
         self.others = tuple(others)
+        self._known = frozenset(self.others)
         self._fallback_s, self._lost_s = fallback_s, lost_s
+        self._silent_from_s = -math.inf  # until then nobody can have been silent for too long
         self._plans: dict[str, Plan] = {}
         self._odometry: dict[str, Odometry] = {}
         self._began_s: float | None = None
@@ -30,12 +32,15 @@ class NeighbourTable:
         self._plans.clear()
         self._odometry.clear()
         self._began_s = None
+        self._silent_from_s = -math.inf
 
     def add_plan(self, plan: Plan, now_s: float) -> None:
         """By stamp, not by sequence: a controller that was restarted counts from 1. Absurd stamps are not taken."""
-        if plan.vehicle not in self.others or plan.stamp_s > now_s + AHEAD_S or not plan.is_valid:
+        if plan.vehicle not in self._known or plan.stamp_s > now_s + AHEAD_S or not plan.is_valid:
             return
         last = self._plans.get(plan.vehicle)
+        if last is None:
+            self._silent_from_s = -math.inf  # the first may be older than our beginning
         if last is None or plan.stamp_s > last.stamp_s:
             self._plans[plan.vehicle] = plan
 
@@ -76,9 +81,12 @@ class NeighbourTable:
 
     def lost(self, t_s: float) -> dict[str, float]:
         """Neighbours that have sent no plan for `lost_s`, and for how long."""
+        if t_s <= self._silent_from_s:
+            return {}
         began = t_s if self._began_s is None else self._began_s
-        silent_s = {n: t_s - self._heard_s(n, began) for n in self.others}
-        return {n: silence for n, silence in silent_s.items() if silence > self._lost_s}
+        heard_s = {n: self._heard_s(n, began) for n in self.others}
+        self._silent_from_s = min(heard_s.values(), default=t_s) + self._lost_s  # stamps only ever grow
+        return {n: t_s - heard for n, heard in heard_s.items() if t_s - heard > self._lost_s}
 
     def _heard_s(self, name: str, began_s: float) -> float:
         plan = self._plans.get(name)

@@ -33,12 +33,12 @@ def forecast(
     plans: Sequence[Plan], t_s: float, times_s: Array, setpoints: Mapping[str, Preview], settings: NeighbourSettings
 ) -> Neighbours:
     """Along their plans while those last; then back to their places in the formation, or on with the last velocity."""
-    names = tuple(p.vehicle for p in plans)
+    names = tuple([p.vehicle for p in plans])
     if not plans:
         return Neighbours(names, np.zeros(0), np.zeros((0, len(times_s), 3)), np.zeros(0))
     positions = read_all([p.trajectory for p in plans], times_s)
-    last_s = times_s[-1] - FRESH_S  # up to there a plan's last velocity is good enough
-    stale = [i for i, p in enumerate(plans) if p.times_s[-1] < last_s]
+    last_s = float(times_s[-1]) - FRESH_S  # up to there a plan's last velocity is good enough
+    stale = [i for i, p in enumerate(plans) if p.end_s < last_s]
     if stale:
         positions[stale] = _beyond(positions[stale], [plans[i] for i in stale], times_s, setpoints, settings)
     ages = [max(0.0, t_s - p.stamp_s) for p in plans]
@@ -48,6 +48,8 @@ def forecast(
 
 def _margin_m(plan: Plan, age_s: float, settings: NeighbourSettings) -> float:
     """What to keep off further than usual."""
+    if age_s == 0.0 and plan.committed:
+        return 0.0
     strayed_m = min(0.5 * settings.acceleration_mps2 * age_s**2, settings.speed_mps * age_s, settings.max_margin_m)
     return strayed_m if plan.committed else strayed_m + settings.uncommitted_m
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.messages.trajectory import Trajectory
+from shoal.messages.trajectory import Trajectory, is_valid
 
 Array = NDArray[np.float64]
 
@@ -29,10 +28,12 @@ class Plan:
     @cached_property
     def is_valid(self) -> bool:
         """Whether it can be computed with: finite numbers, times in order. Looked at once, however many receive it."""
-        times = self.times_s
-        if not len(times) or not (times[1:] > times[:-1]).all():
-            return False
-        return math.isfinite(self.positions_m.sum() + self.velocities_mps.sum() + times.sum())
+        return is_valid(self.times_s, self.positions_m, self.velocities_mps)
+
+    @property
+    def end_s(self) -> float:
+        """The last of its times."""
+        return self.trajectory.end_s
 
     def at(self, times_s: Array) -> Array:
         """Positions (M,3) at `times_s`: straight between the points, beyond them the end velocities go on."""

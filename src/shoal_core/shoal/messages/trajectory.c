@@ -40,3 +40,35 @@ void trajectory_read(int tables, const Table *table, int n, int points, const do
     }
   }
 }
+
+/* Whether a plan can be computed with: times (count) in order, all numbers finite, positions and velocities (count,3). */
+int trajectory_valid(int count, const double *times, const double *positions, const double *velocities) {
+  double sum = 0;
+  for (int k = 0; k < count; ++k) {
+    if (k && !(times[k] > times[k - 1])) return 0;
+    sum += times[k];
+  }
+  for (int i = 0; i < 3 * count; ++i) sum += positions[i] + velocities[i]; /* one that is not finite spoils the sum */
+  return count > 0 && sum - sum == 0;
+}
+
+/* Velocities (count,3) from one sample to the next; the last goes on. */
+void trajectory_velocities(int count, const double *times, const double *positions, double *velocities) {
+  for (int k = 0; k < count; ++k)
+    for (int i = 0; i < 3; ++i) {
+      const double *p = positions + 3 * k + i;
+      velocities[3 * k + i] = k < count - 1 ? (p[3] - *p) / (times[k + 1] - times[k]) : velocities[3 * k - 3 + i];
+    }
+}
+
+/* Smallest squared distance of `own` (points,3) from `others` (count,points,3), each at the same instant. */
+double trajectory_closest(int count, int points, const double *others, const double *own) {
+  double best = 1.0 / 0.0;
+  for (int v = 0; v < count; ++v)
+    for (int m = 0; m < points; ++m, others += 3) {
+      const double *p = own + 3 * m, x = others[0] - p[0], y = others[1] - p[1], z = others[2] - p[2];
+      const double square = x * x + y * y + z * z;
+      best = square < best ? square : best;
+    }
+  return best;
+}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
-from ctypes import addressof
+from ctypes import addressof, c_double
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,15 @@ from numpy.typing import NDArray
 from shoal.codegen import STRICT_FLAGS, as_bytes, doubles, load_library
 
 Array = NDArray[np.float64]
-SOURCE = Path(__file__).with_name("trajectory.c")
+
+
+@cache
+def library() -> Any:
+    """trajectory.c; None where there is no compiler."""
+    loaded = load_library(Path(__file__).with_name("trajectory.c"), STRICT_FLAGS)
+    if loaded is not None:
+        loaded.trajectory_closest.restype = c_double
+    return loaded
 
 
 class Trajectory:
@@ -23,20 +33,20 @@ class Trajectory:
     Machine code where there is a compiler; `prepare`, `pick` and `read` are the same in numpy.
     """
 
-    __slots__ = ("_memory", "_place", "_width")
+    __slots__ = ("_memory", "_place", "_width", "end_s")
 
     def __init__(self, times_s: Array, values: Array, slope_before: Array, slope_after: Array) -> None:
         """`times_s` (K,), increasing; `values` (K,n); slopes (n,)."""
         count, width = values.shape
-        self._width = width
-        library = load_library(SOURCE, STRICT_FLAGS)
-        if library is None:
+        self._width, self.end_s = width, float(times_s[-1])
+        native = library()
+        if native is None:
             self._memory: Any = prepare(times_s, values, slope_before, slope_after)
             return
         self._memory = doubles((count + 1) * (1 + 2 * width))
         self._place = struct.pack("qq", addressof(self._memory), count)
         given = as_bytes(times_s), as_bytes(values), as_bytes(slope_before), as_bytes(slope_after)
-        library.trajectory_prepare(count, width, *given, self._memory)
+        native.trajectory_prepare(count, width, *given, self._memory)
 
     @property
     def rows(self) -> Array:
@@ -50,13 +60,44 @@ class Trajectory:
 
 def read_all(trajectories: Sequence[Trajectory], times_s: Array) -> Array:
     """Values (V,M,n) of trajectories of equal width, all at the same instants (M,)."""
-    library = load_library(SOURCE, STRICT_FLAGS)
-    if library is None:
+    native = library()
+    if native is None:
         return read(np.array([pick(t.rows, times_s) for t in trajectories]), times_s)
     count, points, width = len(trajectories), len(times_s), trajectories[0]._width
     found, places = doubles(count * points * width), b"".join([t._place for t in trajectories])
-    library.trajectory_read(count, places, width, points, as_bytes(times_s), found)
+    native.trajectory_read(count, places, width, points, as_bytes(times_s), found)
     return np.frombuffer(found).reshape(count, points, width)
+
+
+def is_valid(times_s: Array, positions_m: Array, velocities_mps: Array) -> bool:
+    """Whether they can be computed with: at least one, times (K,) in order, positions and velocities (K,3) finite."""
+    native = library()
+    if native is not None:
+        given = as_bytes(times_s), as_bytes(positions_m), as_bytes(velocities_mps)
+        return bool(native.trajectory_valid(len(times_s), *given))
+    if not len(times_s) or not (times_s[1:] > times_s[:-1]).all():
+        return False
+    return math.isfinite(positions_m.sum() + velocities_mps.sum() + times_s.sum())
+
+
+def velocities(times_s: Array, positions_m: Array) -> Array:
+    """(K,3) from each position (K,3) to the next, K > 1; the last goes on."""
+    native, count = library(), len(times_s)
+    if native is not None:
+        found = doubles(3 * count)
+        native.trajectory_velocities(count, as_bytes(times_s), as_bytes(positions_m), found)
+        return np.frombuffer(found).reshape(count, 3)
+    ahead = (positions_m[1:] - positions_m[:-1]) / (times_s[1:] - times_s[:-1])[:, None]
+    return np.concatenate([ahead, ahead[-1:]])
+
+
+def closest_m2(others_m: Array, own_m: Array) -> float:
+    """Smallest squared distance of `own_m` (M,3) from any of `others_m` (V,M,3) at the same instant; ∞ of none."""
+    native = library()
+    if native is not None:
+        return float(native.trajectory_closest(len(others_m), len(own_m), as_bytes(others_m), as_bytes(own_m)))
+    gap = others_m - own_m
+    return float(np.einsum("vmi,vmi->vm", gap, gap).min(initial=math.inf))
 
 
 def prepare(times_s: Array, values: Array, slope_before: Array, slope_after: Array) -> Array:

@@ -55,15 +55,21 @@ class OdometrySensor:
         return self._arrived
 
     def _measure(self, t_s: float, state: Array) -> Odometry:
-        s = self.settings
-        noise, uniform = self._rng.standard_normal(12), self._rng.uniform(-1.0, 1.0, 3)
+        noise = self._rng.standard_normal(12)
         noise *= self._std
-        position = state[POSITION] + self.position_bias_m + noise[0:3] + s.position_uniform_m * uniform
-        motion = state[TWIST] + noise[6:12]
-        return Odometry.of_parts(t_s, position, turned(state[ATTITUDE], noise[3:6]), motion[0:3], motion[3:6])
+        uniform = self._rng.random(3)  # drawn whether it counts or not
+        measured = state.copy()
+        position = measured[POSITION]
+        position += self.position_bias_m
+        position += noise[0:3]
+        if self.settings.position_uniform_m > 0:
+            position += self.settings.position_uniform_m * (2.0 * uniform - 1.0)
+        measured[ATTITUDE] = turned(state[ATTITUDE], noise[3:6])
+        measured[TWIST] += noise[6:12]
+        return Odometry(t_s, measured)
 
 
-def turned(quaternion: Array, rotation_rad: Array) -> Array:
+def turned(quaternion: Array, rotation_rad: Array) -> tuple[float, float, float, float]:
     """q ⊗ δq: the attitude turned by a rotation vector in the body frame; of unit length."""
     w0, x0, y0, z0 = quaternion.tolist()  # plain floats: many times faster than arrays of four
     x, y, z = rotation_rad.tolist()
@@ -73,4 +79,4 @@ def turned(quaternion: Array, rotation_rad: Array) -> Array:
     w1, x1 = w0 * c - x0 * x - y0 * y - z0 * z, w0 * x + x0 * c + y0 * z - z0 * y
     y1, z1 = w0 * y - x0 * z + y0 * c + z0 * x, w0 * z + x0 * y - y0 * x + z0 * c
     norm = math.hypot(w1, x1, y1, z1)
-    return np.array([w1 / norm, x1 / norm, y1 / norm, z1 / norm])
+    return w1 / norm, x1 / norm, y1 / norm, z1 / norm

@@ -68,6 +68,7 @@ class FleetSimulator:
         steps = round(duration_s / control_period_s)
         thrusters = {name: len(r.agent.vehicle.thrusters) for name, r in runtimes.items()}
         self.log = RunLog(steps + 1, thrusters, world, control_period_s, record_plans_every_s)
+        self._states: dict[str, Array] = {}  # the truth now, by name
         self._stamps: dict[str, float] = dict.fromkeys(runtimes, -math.inf)
         self.wall_s = 0.0
 
@@ -96,6 +97,7 @@ class FleetSimulator:
 
     def _tick(self, k: int, t_s: float) -> None:
         odometry = self.world.measure()
+        self._states = dict(zip(self.runtimes, self.world.states, strict=True))
         if k == 0 and self._acquainted:
             self._exchange_first_plans(odometry)
         self._direct(t_s, odometry)
@@ -106,7 +108,7 @@ class FleetSimulator:
             command = runtime.tick(t_s)
             elapsed_ms = (time.perf_counter() - started) * 1e3
             if command is not None:
-                self._publish(t_s, name, i, command)
+                self._publish(t_s, name, command)
             self.log.vehicle(k, i, name, t_s, odometry[name], command or runtime.last, elapsed_ms)
         self.world.step(self._period_s)
 
@@ -137,30 +139,24 @@ class FleetSimulator:
         for plan in self._link.receive(t_s, name):
             runtime.on_plan(plan, t_s)
 
-    def _publish(self, t_s: float, sender: str, index: int, command: Command) -> None:
+    def _publish(self, t_s: float, sender: str, command: Command) -> None:
         """Thrust to the plant, the plan to the others; both leave when the step has been computed."""
         sent_s = t_s + command.compute_s
         self.world.command(sender, command.thrust_N, t_s, sent_s)
         if self.world.faults and self.world.faults.radio_silent(sender, t_s):
             return
-        states = self.world.states
-        for j, receiver in enumerate(self.runtimes):
-            if j != index:
-                self._link.send(sent_s, sender, receiver, command.plan, states[index], states[j])
+        self._link.broadcast(sent_s, sender, command.plan, self._states)
 
     def _exchange_first_plans(self, odometry: Mapping[str, Odometry | None]) -> None:
         """Before the run: everybody has stood at its start, and has been sending that, late and lossy as ever."""
-        link, states = self._link.settings, self.world.states
+        link = self._link.settings
         span_s = link.delay_s + link.jitter_s + ACQUAINTANCE_S
         for k in range(math.ceil(span_s / self._period_s), 0, -1):
             t_s = -k * self._period_s
-            for i, (sender, measured) in enumerate(odometry.items()):
+            for sender, measured in odometry.items():
                 if measured is None or self.world.faults.radio_silent(sender, 0.0):
                     continue
-                plan = _standing(sender, t_s, measured)
-                for j, receiver in enumerate(self.runtimes):
-                    if i != j:
-                        self._link.send(t_s, sender, receiver, plan, states[i], states[j])
+                self._link.broadcast(t_s, sender, _standing(sender, t_s, measured), self._states)
 
 
 def _standing(name: str, t_s: float, odometry: Odometry) -> Plan:
