@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
+from shoal.config import atomic
+from shoal.errors import ShoalError
 from shoal.guidance.director import Mode
 
 
@@ -22,11 +23,9 @@ class ModeMemory:
         if mode is self._last:
             return
         self._last = mode
-        scratch = self._file.with_name(f".{self._file.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ShoalError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            scratch.write_text(mode.value, encoding="utf-8")
-            os.replace(scratch, self._file)
+            atomic.write_text(self._file, mode.value)
 
     def forget(self) -> None:
         """The node ends because it was asked to."""

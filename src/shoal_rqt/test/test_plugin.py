@@ -19,18 +19,18 @@ pytest.importorskip("pyqtgraph")
 pytest.importorskip("PySide6.QtTest")
 
 from shoal_rqt.model import FleetModel
-from shoal_rqt.qt import Qt, QtCore
+from shoal_rqt.qt import QtCore, application
 from shoal_rqt.requests import NoLink
 from shoal_rqt.station import Station
 from shoal_rqt.theme import DARK
 from shoal_rqt.update_queue import UpdateQueue
 
 PACKAGE = Path(__file__).resolve().parents[1]
-LEFT = Qt.MouseButton.LeftButton
 
 
 def test_plugin_xml_names_a_class_that_is_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rqt is not installed, its base class is stood in for; what rqt does with the plugin is done to it."""
+    application()
     root = ET.parse(PACKAGE / "plugin.xml").getroot()
     (entry,) = root.findall("class")
     assert root.tag == "library" and root.get("path") == "." and entry.get("base_class_type") == "rqt_gui_py::Plugin"

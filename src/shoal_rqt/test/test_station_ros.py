@@ -31,12 +31,12 @@ from shoal_ros.harness import Harness
 from shoal_ros.qos import PROFILES
 from shoal_rqt.qt import Qt, QtCore
 from shoal_rqt.widgets.tuning_panel import VALUE
+from station_world import World
 
 pytestmark = pytest.mark.ros
 VEHICLES = ("bluerov2", "bluerov3")
 THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
 LEFT = Qt.MouseButton.LeftButton
-from station_world import World
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.config import atomic
 from shoal.errors import ShoalError
 
 MOST = 2**53  # counters travel as JSON numbers
@@ -98,11 +98,6 @@ class StopLatch:
     @staticmethod
     def _write(file: Path, state: StopState) -> None:
         """Whole or not at all; a disk that is full must not keep anybody from stopping."""
-        scratch = file.with_name(f".{file.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ShoalError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            with scratch.open("w", encoding="utf-8") as stream:
-                stream.write(state.to_json())
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(scratch, file)
+            atomic.write_text(file, state.to_json())
