@@ -264,6 +264,19 @@ def test_a_controller_that_raises_falls_back_and_comes_back() -> None:
     assert command.health.issues == ()
 
 
+@pytest.mark.parametrize(
+    ("wanted_N", "words"), [(np.full(8, np.nan), "not finite"), (np.zeros(7), "shape (7,), expected (8,)")]
+)
+def test_thrust_that_cannot_be_sent_never_reaches_a_thruster(wanted_N: Array, words: str) -> None:
+    controller = Scripted(context(None))
+    agent = agent_with(controller)
+    ticked(agent, 3)
+    controller.wanted_N = wanted_N
+    command = ticked(agent, 1, 3)
+    assert np.isfinite(command.thrust_N).all() and command.thrust_N.shape == (8,)
+    assert any(words in log_line(issue) for issue in command.health.issues)
+
+
 @pytest.mark.parametrize(("kind", "sent"), [(Unaltered, 1.0), (Scripted, 2.0)])
 def test_lag_compensation_is_the_controller_s_choice(kind: type[Scripted], sent: float) -> None:
     """Without: thrust goes out unaltered, for the state when it reaches the thrusters. With: a change is doubled."""

@@ -223,11 +223,15 @@ class Agent:
             t_s, start_s, state, e.wrench, e.current, self._position_reliable, self._previous_N, odometry
         )
         try:
-            return self.controller.step(t_s, estimate, directive, forecast)
+            output = self.controller.step(t_s, estimate, directive, forecast)
+            wrong = _wrong(output, len(self._previous_N)) if output.usable else ""
         except Exception as error:  # a controller that throws must not stop the vehicle's loop
-            self.controller.reset()
-            issue = Issue(Code.CONTROLLER_RAISED, Severity.ERROR, f"{type(error).__name__}: {error}")
-            return ControlOutput(self._previous_N, np.array([start_s]), state[None], issues=(issue,), usable=False)
+            wrong = f"{type(error).__name__}: {error}"
+        if not wrong:
+            return output
+        self.controller.reset()
+        issue = Issue(Code.CONTROLLER_RAISED, Severity.ERROR, wrong)
+        return ControlOutput(self._previous_N, np.array([start_s]), state[None], issues=(issue,), usable=False)
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -323,6 +327,13 @@ class Agent:
         if forecast is None or not forecast.plans or len(plan.times_s) < 2:
             return True
         return closest_m2(forecast.at(plan.times_s).positions_m, plan.positions_m) >= self._hard_m2
+
+
+def _wrong(output: ControlOutput, thrusters: int) -> str:
+    """Why thrust of a user's controller cannot be sent; what is not a number must never reach a thruster."""
+    if output.thrust_N.shape != (thrusters,):
+        return f"thrust_N has shape {output.thrust_N.shape}, expected ({thrusters},)"
+    return "" if math.isfinite(float(output.thrust_N.sum())) else "thrust_N is not finite"
 
 
 def _lead(wanted: float, timing: Timing, lag_s: float) -> float:
