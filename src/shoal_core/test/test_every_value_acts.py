@@ -207,6 +207,12 @@ def of_controller(file: Path, key: Key) -> np.ndarray:
     return motion(RunSpec(fleet="two", condition="default", seed=1, controller=str(file), duration_s=0.2))
 
 
+def of_slow_controller(file: Path, key: Key) -> np.ndarray:
+    """Steps that take 100.5 control periods: whether they are late is up to the deadline. (T,V) who steered."""
+    slow = Condition.model_validate({"name": "slow", "controller_time": {"median_ms": 5025, "p99_ms": 5025}})
+    return simulate(RunSpec(fleet="two", condition=slow, seed=1, controller=str(file), duration_s=0.1)).mode
+
+
 def motion(spec: RunSpec) -> np.ndarray:
     """(T,V,13) the true states."""
     return simulate(spec).states
@@ -262,6 +268,7 @@ OUTCOMES: dict[str, Callable[[Path, Key], Any]] = {
 }
 # (kind of file, which keys, run in which they act)
 SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] = [
+    ("controllers", lambda key: key[-1] == "deadline_periods", of_slow_controller),
     # Water does not know a size; collisions do.
     ("vehicles", lambda key: key[0] == "size_m", of_gazebo_model),
     # A vertical thruster gives the same moment at whatever height it sits.
