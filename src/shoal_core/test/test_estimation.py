@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.estimation.actuator_state import ActuatorState
+from shoal.estimation.actuator_state import ActuatorState, Segment
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION, TWIST, VELOCITY
@@ -33,7 +33,7 @@ def run_filter(vehicle, plant: Plant, seconds: float, thrust: np.ndarray, seed: 
     errors = []
     for k in range(round(seconds / 0.05)):
         plant.step(thrust[None], 0.05)
-        estimator.predict(thrust, 0.05)
+        estimator.predict(thrust, Segment.steady(thrust, 0.05))
         estimator.correct(noisy((k + 1) * 0.05, plant.states[0], rng))
         errors.append(estimator.state - plant.states[0])
     return estimator, np.array(errors)
@@ -68,7 +68,7 @@ def test_disturbance_predicts_what_the_model_misses() -> None:
     with_estimate, without = [], []
     for k in range(40):
         plant.step(thrust[None], 0.05)
-        estimator.predict(thrust, 0.05)
+        estimator.predict(thrust, Segment.steady(thrust, 0.05))
         estimator.correct(noisy((k + 1) * 0.05, plant.states[0], rng))
         true = model.derivative(plant.states[0], thrust, current)[VELOCITY]
         args = [estimator.state, thrust, estimator.current, estimator.wrench, model.theta]
@@ -116,19 +116,23 @@ def test_thrust_history_matches_the_differential_equation() -> None:
     history = ActuatorState(1, lag_s=0.15)
     history.command(0.1, np.array([4.0]))
     history.command(0.33, np.array([-2.0]))
-    pieces = history.segments(0.0, 0.7, np.array([1.0]), 0.1)
-    assert sum(p[0] for p in pieces) == pytest.approx(0.7)
+    pieces = history.segments(0.0, 0.7, 0.1)
+    assert sum(p.duration_s for p in pieces) == pytest.approx(0.7)
+    found, given = np.array([1.0]), 0.0
+    for piece in pieces:
+        given += piece.duration_s * piece.mean_N(found)[0]
+        found = piece.end_N(found)
     force, impulse, dt = 1.0, 0.0, 1e-5
     for k in range(70_000):
         command = 0.0 if k * dt < 0.1 else (4.0 if k * dt < 0.33 else -2.0)
         force += dt * (command - force) / 0.15
         impulse += force * dt
-    assert pieces[-1][2][0] == pytest.approx(force, abs=1e-3)
-    assert sum(p[0] * p[1][0] for p in pieces) == pytest.approx(impulse, abs=1e-3)
+    assert found[0] == pytest.approx(force, abs=1e-3)
+    assert given == pytest.approx(impulse, abs=1e-3)
 
 
 def test_a_later_command_overrules_one_not_yet_in_effect() -> None:
     history = ActuatorState(1, lag_s=0.0)
     history.command(0.3, np.array([5.0]))
     history.command(0.2, np.array([1.0]))
-    assert history.segments(0.25, 0.5, np.zeros(1), 1.0)[-1][2][0] == 1.0
+    assert history.segments(0.25, 0.5, 1.0)[-1].end_N(np.zeros(1)) == 1.0

@@ -7,6 +7,7 @@ import pytest
 
 from shoal.codegen import load_library
 from shoal.estimation import kalman
+from shoal.estimation.actuator_state import Segment
 from shoal.estimation.kalman import SIZE, SOURCE, CasadiFilter, CompiledFilter, Filter, make_filter
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.parameters import parameter_vector, structure_of
@@ -47,9 +48,10 @@ def test_machine_code_and_casadi_agree(seed: int) -> None:
         steps = rng.integers(0, 3, 2)
         force, measured = rng.uniform(-1, 1, 8), filters[1].state + rng.uniform(-0.1, 0.1, 13)
         measured[3:7] *= rng.choice([-1, 1]) / np.linalg.norm(measured[3:7])  # the same attitude either way
+        segment = Segment.lagged(rng.uniform(-1, 1, 8), 0.03, float(rng.choice([0.0, 0.15])))
         for one in filters:
             for _ in range(steps[0]):
-                one.predict(force, 0.03)
+                np.testing.assert_allclose(one.predict(force, segment), segment.end_N(force), atol=1e-12)
             for _ in range(steps[1]):
                 one.correct(measured)
         for name in ("state", "disturbances", "covariance"):
@@ -57,8 +59,11 @@ def test_machine_code_and_casadi_agree(seed: int) -> None:
                 getattr(filters[0], name), getattr(filters[1], name), rtol=1e-9, atol=1e-9, err_msg=name
             )
     assert np.abs(filters[1].state).max() < 10.0
-    moved = [one.step(filters[1].state, force, 0.1) for one in filters]
-    np.testing.assert_allclose(moved[0], moved[1], atol=1e-9)
+    mean = Segment.steady(segment.mean_N(force), segment.duration_s)
+    for one in filters:  # a lag acts through the mean force
+        lagged, steady = one.step(filters[1].state, force, segment), one.step(filters[1].state, force, mean)
+        np.testing.assert_allclose(lagged[0], steady[0], atol=1e-12)
+        np.testing.assert_allclose(lagged[1], segment.end_N(force), atol=1e-12)
 
 
 def test_without_a_compiler_it_is_casadi(monkeypatch: pytest.MonkeyPatch) -> None:

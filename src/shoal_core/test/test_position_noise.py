@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.estimation.actuator_state import Segment
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.estimation.position_noise import WINDOW, PositionNoiseMonitor
 from shoal.messages.odometry import Odometry
@@ -64,7 +65,7 @@ def filtered(offsets_m: np.ndarray, velocity_off_mps: float = 0.0) -> tuple[Stat
         if k == 0:
             estimator.reset(odometry)
         else:
-            estimator.predict(thrust, PERIOD_S)
+            estimator.predict(thrust, Segment.steady(thrust, PERIOD_S))
             estimator.correct(odometry)
         errors.append(estimator.state[POSITION] - LEVEL[POSITION])
     return estimator, np.array(errors)

@@ -4,15 +4,47 @@ from __future__ import annotations
 
 from collections import deque
 from math import exp
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+EDGE_S = 1e-9
+
+
+class Segment(NamedTuple):
+    """A time under one command, to which the force of the thrusters closes up."""
+
+    duration_s: float
+    command_N: Array  # (n,)
+    left_on_average: float  # of the gap between the force at the beginning and the command
+    left_at_end: float
+
+    @staticmethod
+    def lagged(command_N: Array, duration_s: float, lag_s: float) -> Segment:
+        """First-order lag with that time constant."""
+        if lag_s <= 1e-6:
+            return Segment(duration_s, command_N, 0.0, 0.0)
+        decay = exp(-duration_s / lag_s)
+        return Segment(duration_s, command_N, (1 - decay) * lag_s / duration_s, decay)
+
+    @staticmethod
+    def steady(force_N: Array, duration_s: float) -> Segment:
+        """Nothing changes."""
+        return Segment(duration_s, force_N, 0.0, 0.0)
+
+    def mean_N(self, force_N: Array) -> Array:
+        """(n,) over the segment, from `force_N` at its beginning."""
+        return self.command_N + self.left_on_average * (force_N - self.command_N)
+
+    def end_N(self, force_N: Array) -> Array:
+        """(n,) at its end."""
+        return self.command_N + self.left_at_end * (force_N - self.command_N)
 
 
 class ActuatorState:
-    """Commands with the time they take effect; gives the force over any later interval (first-order lag)."""
+    """Commands with the time they take effect; gives the segments of any later interval."""
 
     def __init__(self, count: int, lag_s: float) -> None:
         self.lag_s = lag_s
@@ -29,34 +61,22 @@ class ActuatorState:
         while len(self._commands) > 1 and self._commands[1][0] <= t_s:
             self._commands.popleft()
 
-    def segments(
-        self, start_s: float, end_s: float, force_N: Array, longest_s: float
-    ) -> list[tuple[float, Array, Array]]:
-        """(duration, mean force, force at its end) for pieces of [start, end] without a command change inside."""
+    def segments(self, start_s: float, end_s: float, longest_s: float) -> list[Segment]:
+        """Pieces of [start, end] without a command change inside."""
         pieces = []
         begin = start_s
         for edge in [*[t for t, _ in self._commands if start_s < t < end_s], end_s]:
-            if edge - begin > 1e-9:
+            if edge - begin > EDGE_S:
                 command = self._in_effect(begin)
-                while edge - begin > 1e-9:
+                while edge - begin > EDGE_S:
                     step = min(longest_s, edge - begin)
-                    mean, force_N = self._lagged(command, force_N, step)
-                    pieces.append((step, mean, force_N))
+                    pieces.append(Segment.lagged(command, step, self.lag_s))
                     begin += step
             begin = edge
         return pieces
 
     def _in_effect(self, t_s: float) -> Array:
         for effective_s, thrust in reversed(self._commands):
-            if effective_s <= t_s + 1e-9:
+            if effective_s <= t_s + EDGE_S:
                 return thrust
         return self._commands[0][1]
-
-    def _lagged(self, command: Array, force: Array, duration_s: float) -> tuple[Array, Array]:
-        """Mean force and force at the end of that time under a constant command."""
-        if self.lag_s <= 1e-6:
-            return command, command
-        decay = exp(-duration_s / self.lag_s)
-        left = np.array([[(1 - decay) * self.lag_s / duration_s], [decay]])  # of the gap: on average, at the end
-        found = command + left * (force - command)
-        return found[0], found[1]

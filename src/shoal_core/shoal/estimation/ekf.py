@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from shoal.config.file_model import FileModel
+from shoal.estimation.actuator_state import Segment
 from shoal.estimation.kalman import SIZE, make_filter
 from shoal.estimation.position_noise import PositionNoiseMonitor
 from shoal.messages.odometry import Odometry
@@ -104,14 +105,15 @@ class StateEstimator:
         self.current = disturbances[6:]  # the water's motion (NED)
         self._sigma_m: float | None = None
 
-    def step(self, state: Array, force_N: Array, duration_s: float) -> Array:
-        """The model's next state under the estimated disturbances."""
-        return self._filter.step(state, force_N, duration_s)
+    def step(self, state: Array, force_N: Array, segment: Segment) -> tuple[Array, Array]:
+        """The model's next state under the estimated disturbances, and the thrusters' force (n,) by then."""
+        return self._filter.step(state, force_N, segment)
 
-    def predict(self, force_N: Array, duration_s: float) -> None:
-        """Move the estimate on."""
-        self._filter.predict(force_N, duration_s)
+    def predict(self, force_N: Array, segment: Segment) -> Array:
+        """Move the estimate on; from the thrusters' force (n,) at the beginning to that at the end."""
+        force_N = self._filter.predict(force_N, segment)
         self.state, self._sigma_m = self._filter.state.copy(), None
+        return force_N
 
     def correct(self, odometry: Odometry) -> None:
         """Take in a measurement of the whole state."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import FLAGS, Buffered, as_bytes, compiled, load_library
+from shoal.estimation.actuator_state import Segment
 from shoal.messages.state import ATTITUDE, POSITION, RATE, TWIST
 from shoal.vehicles.dynamics import Dynamics, normalised, rk4
 from shoal.vehicles.parameters import Structure
@@ -38,21 +39,26 @@ class Filter(ABC):
         self._duration = np.zeros(1)
         self._step = self._model(_step_function(structure))
 
-    def _model(self, function: ca.Function, outputs: dict[int, Array] | None = None) -> Buffered:
-        """With (x, force, wrench, current, theta, h) as inputs; all but the first two are shared."""
-        shared = {2: self.disturbances[:6], 3: self.disturbances[6:], 4: self.theta, 5: self._duration}
-        return Buffered(function, shared, outputs)
+    def _model(self, function: ca.Function) -> Buffered:
+        """With (x, force, command, left, h, wrench, current, theta) as inputs; those from `h` on are shared."""
+        wrench, current = self.disturbances[:6], self.disturbances[6:]
+        return Buffered(function, {4: self._duration, 5: wrench, 6: current, 7: self.theta})
 
-    def step(self, state: Array, force_N: Array, duration_s: float) -> Array:
-        """The model's next state under the estimated disturbances."""
-        i = self._step.inputs
-        i[0][:], i[1][:], i[5][0] = state, force_N, duration_s
+    @staticmethod
+    def _set(model: Buffered, state: Array, force_N: Array, segment: Segment) -> None:
+        x, force, command, left, h, *_ = model.inputs
+        x[:], force[:] = state, force_N
+        h[0], command[:], left[0], left[1] = segment
+
+    def step(self, state: Array, force_N: Array, segment: Segment) -> tuple[Array, Array]:
+        """The model's next state under the estimated disturbances, and the thrusters' force by then."""
+        self._set(self._step, state, force_N, segment)
         self._step.call()
-        return self._step.outputs[0].copy()
+        return self._step.outputs[0].copy(), self._step.outputs[1].copy()
 
     @abstractmethod
-    def predict(self, force_N: Array, duration_s: float) -> None:
-        """Move on under a constant force of the thrusters."""
+    def predict(self, force_N: Array, segment: Segment) -> Array:
+        """Move on with the thrusters' force (n,) at the beginning; returns that at the end."""
 
     @abstractmethod
     def correct(self, measured: Array) -> None:
@@ -65,20 +71,19 @@ class CompiledFilter(Filter):
     def __init__(self, structure: Structure, library: ctypes.PyDLL) -> None:
         super().__init__(structure)
         self._transition = self._model(_transition_function(structure))
-        self._transition_x, self._transition_force = self._transition.inputs[:2]
-        next_x, top = self._transition.outputs
-        self._next_x = next_x
+        self._next_x, self._next_force, top = self._transition.outputs
         self._predict, self._correct = library.kalman_predict, library.kalman_correct
         pointers = [ctypes.c_void_p(a.ctypes.data) for a in (self.covariance, top, self.process, self._duration)]
         self._predict_arguments = pointers
         arrays = (self.covariance, self.state, self.disturbances, self.variance, self.believed)
         self._correct_arguments = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
 
-    def predict(self, force_N: Array, duration_s: float) -> None:
-        self._transition_x[:], self._transition_force[:], self._duration[0] = self.state, force_N, duration_s
+    def predict(self, force_N: Array, segment: Segment) -> Array:
+        self._set(self._transition, self.state, force_N, segment)
         self._transition.call()
         self._predict(*self._predict_arguments)
         self.state[:] = self._next_x
+        return self._next_force.copy()
 
     def correct(self, measured: Array) -> None:
         self._correct(*self._correct_arguments, as_bytes(measured))
@@ -92,14 +97,15 @@ class CasadiFilter(Filter):
         self._transition = self._model(_transition_function(structure))
         self._spread, self._correct = Buffered(_spread_function()), Buffered(_correction())
 
-    def predict(self, force_N: Array, duration_s: float) -> None:
-        i, o = self._transition.inputs, self._transition.outputs
-        i[0][:], i[1][:], self._duration[0] = self.state, force_N, duration_s
+    def predict(self, force_N: Array, segment: Segment) -> Array:
+        self._set(self._transition, self.state, force_N, segment)
         self._transition.call()
+        next_x, next_force, top = self._transition.outputs
         s = self._spread.inputs
-        s[0][:], s[1][:], s[2][:], s[3][:] = self.covariance, o[1], self.process, duration_s
+        s[0][:], s[1][:], s[2][:], s[3][:] = self.covariance, top, self.process, segment.duration_s
         self._spread.call()
-        self.state[:], self.covariance[:] = o[0], self._spread.outputs[0]
+        self.state[:], self.covariance[:] = next_x, self._spread.outputs[0]
+        return next_force.copy()
 
     def correct(self, measured: Array) -> None:
         given = self.covariance, self.variance, self.state, self.disturbances, self.believed, measured
@@ -116,32 +122,36 @@ def make_filter(structure: Structure) -> Filter:
 
 
 class _Symbols:
-    """The model under constant force, wrench and current."""
+    """The model under constant wrench and current, with thrusters whose force closes up to a command."""
 
     def __init__(self, structure: Structure) -> None:
+        n = structure.thruster_count
         self._model = Dynamics(structure)
-        self.x, self.force = ca.SX.sym("x", 13), ca.SX.sym("f", structure.thruster_count)
+        self.x, force, command = ca.SX.sym("x", 13), ca.SX.sym("f", n), ca.SX.sym("command", n)
+        left, self.h = ca.SX.sym("left", 2), ca.SX.sym("h")  # of the gap between them: on average, at the end
         self.wrench, self.current = ca.SX.sym("wrench", 6), ca.SX.sym("current", 3)
-        self.theta, self.h = ca.SX.sym("theta", structure.length), ca.SX.sym("h")
-        self.inputs = [self.x, self.force, self.wrench, self.current, self.theta, self.h]
-        self._parameters = structure.split(self.theta)
+        theta = ca.SX.sym("theta", structure.length)
+        self.inputs = [self.x, force, command, left, self.h, self.wrench, self.current, theta]
+        self._parameters = structure.split(theta)
+        gap = force - command
+        self._mean, self.next_force = command + gap * left[0], command + gap * left[1]
         self.next_x = normalised(rk4(self.rhs, self.x, self.h))
 
     def rhs(self, y: ca.SX) -> ca.SX:
         p = self._parameters
-        return self._model.quaternion_ode(p, y, self._model.wrench(p, self.force) + self.wrench, self.current)
+        return self._model.quaternion_ode(p, y, self._model.wrench(p, self._mean) + self.wrench, self.current)
 
 
 @lru_cache(maxsize=8)
 def _step_function(structure: Structure) -> ca.Function:
-    """(x, force, wrench, current, theta, h) → x⁺."""
+    """(x, force, command, left, h, wrench, current, theta) → x⁺, force⁺."""
     s = _Symbols(structure)
-    return compiled(ca.Function("estimator_step", s.inputs, [s.next_x]))
+    return compiled(ca.Function("estimator_step", s.inputs, [s.next_x, s.next_force]))
 
 
 @lru_cache(maxsize=8)
 def _transition_function(structure: Structure) -> ca.Function:
-    """(x, force, wrench, current, theta, h) → x⁺, ∂(errors 12)⁺/∂(errors 21) row by row."""
+    """The same inputs → x⁺, force⁺, ∂(errors 12)⁺/∂(errors 21) row by row."""
     s = _Symbols(structure)
     x, error = s.x, ca.SX.sym("error", MEASURED)
     moved = ca.vertcat(x[POSITION] + error[0:3], _turned(x[ATTITUDE], error[3:6]), x[TWIST] + error[6:12])
@@ -152,7 +162,7 @@ def _transition_function(structure: Structure) -> ca.Function:
     jac = ca.jacobian(rate, ca.vertcat(error, s.wrench, s.current))
     rates = ca.substitute(jac, error, ca.SX.zeros(MEASURED)) * s.h
     top = ca.horzcat(ca.SX.eye(MEASURED), ca.SX(MEASURED, 9)) + rates + 0.5 * rates[:, 0:MEASURED] @ rates
-    return compiled(ca.Function("estimator_transition", s.inputs, [s.next_x, ca.densify(top.T)]))
+    return compiled(ca.Function("estimator_transition", s.inputs, [s.next_x, s.next_force, ca.densify(top.T)]))
 
 
 @lru_cache(maxsize=1)

@@ -160,11 +160,8 @@ class Agent:
             return None
         if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
             return None
-        for duration, mean, end in self._actuators.segments(
-            self._stamp_s, odometry.stamp_s, self._force_N, LONGEST_STEP_S
-        ):
-            self.estimator.predict(mean, duration)
-            self._force_N = end
+        for segment in self._actuators.segments(self._stamp_s, odometry.stamp_s, LONGEST_STEP_S):
+            self._force_N = self.estimator.predict(self._force_N, segment)
         self.estimator.correct(odometry)
         self._adapt_mass(odometry.stamp_s)
         self._stamp_s = odometry.stamp_s
@@ -195,8 +192,8 @@ class Agent:
         assert self._stamp_s is not None
         state, force = self.estimator.state, self._force_N
         for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
-            for duration, mean, end in self._actuators.segments(begin_s, end_s, force, LONGEST_STEP_S):
-                state, force = self.estimator.step(state, mean, duration), end
+            for segment in self._actuators.segments(begin_s, end_s, LONGEST_STEP_S):
+                state, force = self.estimator.step(state, force, segment)
             if end_s == act_s:
                 self._acting_N = force
         return state

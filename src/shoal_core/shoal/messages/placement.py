@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ class FormationMotion:
     yaw_rate_radps: Array  # (K,)
     radius_m: Array  # (K,)
     radius_rate_mps: Array  # (K,)
+    rigid: bool = False  # neither turns nor breathes
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,12 @@ class Placement:
         if vehicle not in self.offsets:
             raise ShoalError(f"formation: '{vehicle}' has no place; expected one of: {', '.join(self.offsets)}")
         s = self.motion(preview) if motion is None else motion
+        headings = None if self.headings_rad is None else s.yaw_rad + self.headings_rad[vehicle]
         x, y, z = self.offsets[vehicle]
+        if s.rigid:
+            cosine, sine = math.cos(s.yaw_rad[0]), math.sin(s.yaw_rad[0])
+            fixed = np.array([cosine * x - sine * y, sine * x + cosine * y, z]) * s.radius_m[0]
+            return Preview(preview.times_s, preview.positions_m + fixed, preview.velocities_mps, headings)
         c, n = np.cos(s.yaw_rad), np.sin(s.yaw_rad)
         direction = np.empty((len(c), 3))
         direction[:, 0], direction[:, 1], direction[:, 2] = c * x - n * y, n * x + c * y, z
@@ -58,19 +65,21 @@ class Placement:
         velocity = preview.velocities_mps + direction * s.radius_rate_mps[:, None]
         velocity[:, 0] -= s.yaw_rate_radps * arm[:, 1]
         velocity[:, 1] += s.yaw_rate_radps * arm[:, 0]
-        headings = None if self.headings_rad is None else s.yaw_rad + self.headings_rad[vehicle]
         return Preview(preview.times_s, preview.positions_m + arm, velocity, headings)
 
     def motion(self, preview: Preview) -> FormationMotion:
         """For `setpoint`."""
-        return FormationMotion(*self._yaw(preview), *radius_at(self.radius_m, preview.times_s))
+        yaw, yaw_rate = self._yaw(preview)
+        radius, radius_rate = radius_at(self.radius_m, preview.times_s)
+        rigid = isinstance(self.radius_m, int | float) and not yaw_rate.any()
+        return FormationMotion(yaw, yaw_rate, radius, radius_rate, rigid)
 
     def _yaw(self, preview: Preview) -> tuple[Array, Array]:
         """Yaw and its rate (K,); the rate by differences, so a preview of one point cannot tell it and gets 0."""
         if preview.headings_rad is None:
             return np.full(len(preview.times_s), self.yaw_rad), np.zeros(len(preview.times_s))
         yaw = preview.headings_rad
-        if (yaw == yaw[0]).all():  # most formations do not turn
+        if len(yaw) < 2 or (yaw == yaw[0]).all():  # most formations do not turn
             return yaw, np.zeros(len(yaw))
         yaw = np.unwrap(yaw)
         return yaw, np.gradient(yaw, preview.times_s, edge_order=2 if len(yaw) > 2 else 1)

@@ -67,14 +67,14 @@ class Formulation:
         inputs, x_dot, by_x, by_u = self._derivatives
         return ca.Function("ode_jacobians", inputs, [ca.densify(part) for part in (x_dot, by_x, by_u)])
 
-    def ode_rows(self, multiple: int) -> ca.Function:
+    def ode_rows(self, columns: int) -> ca.Function:
         """(x, u, globals) → (ẋ, [∂ẋ/∂x ∂ẋ/∂u] row by row), for the compiled kernel.
 
-        Without the columns before `first_dependence`, with columns of zeros up to a `multiple`.
+        Without the columns before `first_dependence`, with zeros up to that many `columns`.
         """
         inputs, x_dot, by_x, by_u = self._derivatives
         both = ca.horzcat(by_x[:, self.first_dependence :], by_u)
-        padded = ca.horzcat(both, SX(NX, -both.shape[1] % multiple))
+        padded = ca.horzcat(both, SX(NX, columns - both.shape[1]))
         return ca.Function("stage_ode", inputs, [ca.densify(x_dot), ca.densify(padded.T)])
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,7 @@ class Others:
         return Others(far, np.ones((places, points)), np.ones((places, points)), np.zeros(places))
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """What came out."""
 
     thrust_N: Array  # (nu,) for now
@@ -195,13 +194,14 @@ class Nmpc:
             self._guess_cold(x0)
             status = self._iterate(1 if getattr(self.backend, "converges", False) else COLD_ITERATIONS)
         report = p.report.tolist()
-        if not math.isfinite(p.x.sum() + p.u.sum()):  # one number that is none spoils the sum
+        if not math.isfinite(np.vdot(p.x, p.x) + np.vdot(p.u, p.u)):  # one number that is none spoils the sum
             status = FAILED + 1
         self.needs_cold_start = status >= FAILED  # a failed guess is not worth keeping
+        thrusts_N = p.u.copy()
         return Solution(
-            thrust_N=p.u[0].copy(),
+            thrust_N=thrusts_N[0],
             states=p.x.copy(),
-            thrusts_N=p.u.copy(),
+            thrusts_N=thrusts_N,
             status=status,
             iterations=int(report[ITERATIONS]) if math.isfinite(report[ITERATIONS]) else 0,
             slack_soft=report[SLACK_SOFT],

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import build_shared
-from shoal.control.nmpc.formulation import Formulation
+from shoal.control.nmpc.formulation import NX, Formulation
 from shoal.control.nmpc.problem import Problem
 
 SOURCES = [Path(__file__).with_name(name) for name in ("rti_kernel.c", "linearise.h", "qp.h", "riccati.h")]
-PADDING = 4  # columns are a multiple of it: the vectors of the kernel
+WIDEST = 8  # doubles in a vector register: rows are padded to a multiple of it
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fassociative-math", "-fno-signed-zeros")
 
 
@@ -36,7 +36,8 @@ class KernelLibrary:
 @lru_cache(maxsize=16)
 def load_kernel(formulation: Formulation) -> KernelLibrary | None:
     """Compile (or find in the cache) and load; None where there is no compiler."""
-    functions = [formulation.ode_rows(PADDING), formulation.cost(), formulation.terminal()]
+    columns = -(-(NX - formulation.first_dependence + formulation.nu) // WIDEST) * WIDEST
+    functions = [formulation.ode_rows(columns), formulation.cost(), formulation.terminal()]
     sources = {path.name: path.read_text(encoding="utf-8") for path in SOURCES}
     defines = {
         "NU": formulation.nu,
@@ -44,6 +45,7 @@ def load_kernel(formulation: Formulation) -> KernelLibrary | None:
         "NS": sum(formulation.stage_sizes.values()),
         "NG": sum(formulation.global_sizes.values()),
         "FIRST": formulation.first_dependence,
+        "NC": columns,
     }
     flags = [*FLAGS, "-fPIC", "-shared", *(f"-D{k}={v}" for k, v in defines.items())]
 

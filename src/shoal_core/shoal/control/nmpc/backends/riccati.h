@@ -6,10 +6,18 @@
 #define NX 13
 #define NXP 16
 #define MAXN 64
-#define NUP ((NU + 3) / 4 * 4)
+#ifdef __AVX512F__ /* numbers in a vector register, and rows of a product that are summed up in registers at a time */
+#define VL 8
+#define ROWS 4
+#else
+#define VL 4
+#define ROWS 2
+#endif
+#define PADDED(n) (((n) + VL - 1) / VL * VL)
+#define NUP PADDED(NU)
 #define NW (NXP + NUP) /* columns of [A B] */
 
-typedef double v4 __attribute__((vector_size(32), aligned(8)));
+typedef double vec __attribute__((vector_size(8 * VL), aligned(8)));
 
 typedef struct { /* one inequality with its slack variables; soft rows have s and nu, boxes do not */
   double t, lam, s, nu;
@@ -39,30 +47,24 @@ typedef struct { /* a plain struct so that Python can read it as eight doubles *
   double iterations, mu, step, slack_soft, slack_hard, residual, cost, status;
 } Report;
 
-/* out = init + sign · Mᵀ-or-not · W: out[i][:] = init[i][:] + sign Σ_j a[i·row + j·col] w[j][:], two rows at a time with the
- * sums in registers. Everything but the pointers is a constant at the call, so each call becomes its own unrolled loop. */
+/* out = init + sign · Mᵀ-or-not · W: out[i][:] = init[i][:] + sign Σ_j a[i·row + j·col] w[j][:], some rows at a time with
+ * the sums in registers. Everything but the pointers is a constant at the call, so each call becomes its own unrolled
+ * loop. */
 static inline __attribute__((always_inline)) void multiply(int rows, int inner, int vectors, const double *a, int row,
                                                            int col, const double *w, int ldw, const double *init,
                                                            int ldi, double sign, double *out, int ldo) {
-  for (int i = 0; i < rows; i += 2) {
-    const int two = i + 1 < rows;
-    v4 s0[NW / 4], s1[NW / 4];
-    for (int c = 0; c < vectors; ++c) {
-      s0[c] = init ? *(const v4 *)(init + i * ldi + 4 * c) : (v4){0, 0, 0, 0};
-      s1[c] = init && two ? *(const v4 *)(init + (i + 1) * ldi + 4 * c) : (v4){0, 0, 0, 0};
-    }
-    for (int j = 0; j < inner; ++j) {
-      const double x0 = sign * a[i * row + j * col], x1 = two ? sign * a[(i + 1) * row + j * col] : 0;
-      for (int c = 0; c < vectors; ++c) {
-        const v4 m = *(const v4 *)(w + j * ldw + 4 * c);
-        s0[c] += x0 * m;
-        s1[c] += x1 * m;
+  for (int i = 0; i < rows; i += ROWS) {
+    const int here = rows - i < ROWS ? rows - i : ROWS;
+    vec sum[ROWS][NW / VL];
+    for (int r = 0; r < here; ++r)
+      for (int c = 0; c < vectors; ++c) sum[r][c] = init ? *(const vec *)(init + (i + r) * ldi + VL * c) : (vec){0};
+    for (int j = 0; j < inner; ++j)
+      for (int r = 0; r < here; ++r) {
+        const double x = sign * a[(i + r) * row + j * col];
+        for (int c = 0; c < vectors; ++c) sum[r][c] += x * *(const vec *)(w + j * ldw + VL * c);
       }
-    }
-    for (int c = 0; c < vectors; ++c) {
-      *(v4 *)(out + i * ldo + 4 * c) = s0[c];
-      if (two) *(v4 *)(out + (i + 1) * ldo + 4 * c) = s1[c];
-    }
+    for (int r = 0; r < here; ++r)
+      for (int c = 0; c < vectors; ++c) *(vec *)(out + (i + r) * ldo + VL * c) = sum[r][c];
   }
 }
 
@@ -72,8 +74,8 @@ static void factorise(Stage *st, int n) {
   for (int k = n - 1; k >= 0; --k) {
     Stage *s = st + k;
     double PAB[NX][NW], SG[NUP][NW], inverse[NU];
-    multiply(NX, NX, NW / 4, &s[1].P[0][0], NXP, 1, &s->AB[0][0], NW, 0, 0, 1.0, &PAB[0][0], NW);
-    multiply(NU, NX, NW / 4, &s->AB[0][NXP], 1, NW, &PAB[0][0], NW, 0, 0, 1.0, &SG[0][0], NW);
+    multiply(NX, NX, NW / VL, &s[1].P[0][0], NXP, 1, &s->AB[0][0], NW, 0, 0, 1.0, &PAB[0][0], NW);
+    multiply(NU, NX, NW / VL, &s->AB[0][NXP], 1, NW, &PAB[0][0], NW, 0, 0, 1.0, &SG[0][0], NW);
     for (int i = 0; i < NU; ++i) {
       for (int j = 0; j <= i; ++j) {
         double v = SG[i][NXP + j] + (i == j ? s->Rt[i] : 0);
@@ -81,14 +83,14 @@ static void factorise(Stage *st, int n) {
         s->L[i][j] = i == j ? sqrt(v > 1e-12 ? v : 1e-12) : v * inverse[j];
       }
       inverse[i] = 1.0 / s->L[i][i];
-      v4 sum[NXP / 4];
-      for (int c = 0; c < NXP / 4; ++c) sum[c] = *(const v4 *)&SG[i][4 * c];
+      vec sum[NXP / VL];
+      for (int c = 0; c < NXP / VL; ++c) sum[c] = *(const vec *)&SG[i][VL * c];
       for (int j = 0; j < i; ++j)
-        for (int c = 0; c < NXP / 4; ++c) sum[c] -= s->L[i][j] * *(const v4 *)&s->K[j][4 * c];
-      for (int c = 0; c < NXP / 4; ++c) *(v4 *)&s->K[i][4 * c] = sum[c] * inverse[i];
+        for (int c = 0; c < NXP / VL; ++c) sum[c] -= s->L[i][j] * *(const vec *)&s->K[j][VL * c];
+      for (int c = 0; c < NXP / VL; ++c) *(vec *)&s->K[i][VL * c] = sum[c] * inverse[i];
     }
-    multiply(NX, NX, NXP / 4, &s->AB[0][0], 1, NW, &PAB[0][0], NW, &s->Qt[0][0], NXP, 1.0, &s->P[0][0], NXP);
-    multiply(NX, NU, NXP / 4, &s->K[0][0], 1, NXP, &s->K[0][0], NXP, &s->P[0][0], NXP, -1.0, &s->P[0][0], NXP);
+    multiply(NX, NX, NXP / VL, &s->AB[0][0], 1, NW, &PAB[0][0], NW, &s->Qt[0][0], NXP, 1.0, &s->P[0][0], NXP);
+    multiply(NX, NU, NXP / VL, &s->K[0][0], 1, NXP, &s->K[0][0], NXP, &s->P[0][0], NXP, -1.0, &s->P[0][0], NXP);
   }
 }
 
