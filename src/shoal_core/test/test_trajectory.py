@@ -50,11 +50,16 @@ def test_velocities_and_distances_agree(seed: int, monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(seed)
     times, own, *_ = samples(rng, 12, 3)
     others = rng.uniform(-5, 5, (seed, 12, 3))
-    fast = trajectory.velocities(times, own), trajectory.closest_m2(others, own)
+    (velocities, track), closest = trajectory.along(times, own), trajectory.closest_m2(others, own)
+    np.testing.assert_allclose(velocities[:-1], np.diff(own, axis=0) / np.diff(times)[:, None], rtol=1e-14)
+    np.testing.assert_array_equal(velocities[-1], velocities[-2])
     monkeypatch.setattr(trajectory, "library", lambda: None)
-    np.testing.assert_array_equal(fast[0], trajectory.velocities(times, own))
-    assert fast[1] == pytest.approx(trajectory.closest_m2(others, own), rel=1e-14)
-    assert fast[1] == pytest.approx(min((((o - own) ** 2).sum(axis=1).min() for o in others), default=np.inf))
+    right = trajectory.along(times, own)
+    np.testing.assert_array_equal(velocities, right[0])
+    np.testing.assert_array_equal(track.rows, right[1].rows)
+    assert track.end_s == right[1].end_s == times[-1]
+    assert closest == pytest.approx(trajectory.closest_m2(others, own), rel=1e-14)
+    assert closest == pytest.approx(min((((o - own) ** 2).sum(axis=1).min() for o in others), default=np.inf))
 
 
 @pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_compiler), False])

@@ -27,7 +27,7 @@ from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
-from shoal.messages.trajectory import closest_m2, velocities
+from shoal.messages.trajectory import closest_m2
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
@@ -310,8 +310,8 @@ class Agent:
         """What the others may expect: the predicted motion, or staying where we are."""
         self._sequence += 1
         if output is not None and len(output.times_s) > 1:
-            times, positions = output.times_s, output.states[:, POSITION].copy()
-            return Plan(self.name, self._sequence, t_s, times, positions, velocities(times, positions))
+            positions_m = output.states[:, POSITION].copy()
+            return Plan.along(self.name, self._sequence, t_s, output.times_s, positions_m)
         if output is not None:  # of a controller that predicts nothing: the state it steered by
             here, start_s = output.states[0], float(output.times_s[0])
             velocity = (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]

@@ -72,18 +72,19 @@ class ReferenceTracker:
         self._placement: Placement | None = None
         self._setpoints: Mapping[str, Preview] | None = None
         self._held: Preview | None = None
+        self._following: Directive | None = None  # until something changes
 
     def clear(self) -> None:
         """The clock went back; the formation has no times and stays."""
-        self._reference, self._setpoints, self._held = None, None, None
+        self._reference, self._setpoints, self._held, self._following = None, None, None, None
 
     def on_reference(self, reference: Preview, setpoints: Mapping[str, Preview] | None = None) -> None:
         """A new preview; it begins when it was made. `setpoints`: the formation's, if somebody has them already."""
-        self._reference, self._setpoints = reference, setpoints
+        self._reference, self._setpoints, self._following = reference, setpoints, None
 
     def on_formation(self, placement: Placement) -> None:
         """A new formation."""
-        self._placement, self._setpoints = placement, None
+        self._placement, self._setpoints, self._following = placement, None, None
         self._must_see = placement.must_see(self._name)
 
     def directive(
@@ -97,8 +98,13 @@ class ReferenceTracker:
         assert self._placement is not None and self._reference is not None
         if self._setpoints is None:
             self._setpoints = FormationSetpoints(self._placement, self._reference)
-        others = _Without(self._setpoints, without) if without else self._setpoints
-        return Directive("follow", self._setpoints[self._name], self._must_see, others, self._reference), None
+        own = self._setpoints[self._name]
+        if without:
+            others = _Without(self._setpoints, without)
+            return Directive("follow", own, self._must_see, others, self._reference), None
+        if self._following is None:
+            self._following = Directive("follow", own, self._must_see, self._setpoints, self._reference)
+        return self._following, None
 
     def missing(self, t_s: float) -> Issue | None:
         """Why we cannot follow."""

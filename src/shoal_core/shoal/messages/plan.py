@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.messages.trajectory import Trajectory, is_valid
+from shoal.messages.trajectory import Trajectory, along, is_valid
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,14 @@ class Plan:
     positions_m: Array  # (K,3) NED
     velocities_mps: Array  # (K,3) NED
     committed: bool = True
+
+    @staticmethod
+    def along(vehicle: str, sequence: int, stamp_s: float, times_s: Array, positions_m: Array) -> Plan:
+        """From point to point, more than one of them; on with the last velocity."""
+        velocities, trajectory = along(times_s, positions_m)
+        plan = Plan(vehicle, sequence, stamp_s, times_s, positions_m, velocities)
+        plan.__dict__["trajectory"] = trajectory  # which the property need not make again
+        return plan
 
     @cached_property
     def is_valid(self) -> bool:

@@ -52,13 +52,14 @@ int trajectory_valid(int count, const double *times, const double *positions, co
   return count > 0 && sum - sum == 0;
 }
 
-/* Velocities (count,3) from one sample to the next; the last goes on. */
-void trajectory_velocities(int count, const double *times, const double *positions, double *velocities) {
+/* Velocities (count,3) from one sample (count,3) to the next, the last of which goes on, and the table of such a motion. */
+void trajectory_along(int count, const double *times, const double *positions, double *velocities, double *rows) {
   for (int k = 0; k < count; ++k)
     for (int i = 0; i < 3; ++i) {
       const double *p = positions + 3 * k + i;
       velocities[3 * k + i] = k < count - 1 ? (p[3] - *p) / (times[k + 1] - times[k]) : velocities[3 * k - 3 + i];
     }
+  trajectory_prepare(count, 3, times, positions, velocities, velocities + 3 * count - 3, rows);
 }
 
 /* Smallest squared distance of `own` (points,3) from `others` (count,points,3), each at the same instant. */

@@ -38,15 +38,24 @@ class Trajectory:
     def __init__(self, times_s: Array, values: Array, slope_before: Array, slope_after: Array) -> None:
         """`times_s` (K,), increasing; `values` (K,n); slopes (n,)."""
         count, width = values.shape
-        self._width, self.end_s = width, float(times_s[-1])
         native = library()
         if native is None:
             self._memory: Any = prepare(times_s, values, slope_before, slope_after)
+            self._width, self.end_s = width, float(times_s[-1])
             return
-        self._memory = doubles((count + 1) * (1 + 2 * width))
-        self._place = struct.pack("qq", addressof(self._memory), count)
+        self._reserve(count, width, float(times_s[-1]))
         given = as_bytes(times_s), as_bytes(values), as_bytes(slope_before), as_bytes(slope_after)
         native.trajectory_prepare(count, width, *given, self._memory)
+
+    def _reserve(self, count: int, width: int, end_s: float) -> None:
+        self._memory, self._width, self.end_s = doubles((count + 1) * (1 + 2 * width)), width, end_s
+        self._place = struct.pack("qq", addressof(self._memory), count)  # as C reads it
+
+    @staticmethod
+    def _empty(count: int, width: int, end_s: float) -> Trajectory:
+        made = Trajectory.__new__(Trajectory)
+        made._reserve(count, width, end_s)
+        return made
 
     @property
     def rows(self) -> Array:
@@ -80,15 +89,16 @@ def is_valid(times_s: Array, positions_m: Array, velocities_mps: Array) -> bool:
     return math.isfinite(positions_m.sum() + velocities_mps.sum() + times_s.sum())
 
 
-def velocities(times_s: Array, positions_m: Array) -> Array:
-    """(K,3) from each position (K,3) to the next, K > 1; the last goes on."""
+def along(times_s: Array, positions_m: Array) -> tuple[Array, Trajectory]:
+    """Velocities (K,3) from each position (K,3) to the next, K > 1, the last of which goes on; and that trajectory."""
     native, count = library(), len(times_s)
-    if native is not None:
-        found = doubles(3 * count)
-        native.trajectory_velocities(count, as_bytes(times_s), as_bytes(positions_m), found)
-        return np.frombuffer(found).reshape(count, 3)
-    ahead = (positions_m[1:] - positions_m[:-1]) / (times_s[1:] - times_s[:-1])[:, None]
-    return np.concatenate([ahead, ahead[-1:]])
+    if native is None:
+        ahead = (positions_m[1:] - positions_m[:-1]) / (times_s[1:] - times_s[:-1])[:, None]
+        velocities = np.concatenate([ahead, ahead[-1:]])
+        return velocities, Trajectory(times_s, positions_m, velocities[0], velocities[-1])
+    found, made = doubles(3 * count), Trajectory._empty(count, 3, float(times_s[-1]))
+    native.trajectory_along(count, as_bytes(times_s), as_bytes(positions_m), found, made._memory)
+    return np.frombuffer(found).reshape(count, 3), made
 
 
 def closest_m2(others_m: Array, own_m: Array) -> float:
