@@ -33,6 +33,10 @@ class Motion:
 
 def stop(now: Motion, limits: MotionLimits) -> SplinePath:
     """Brake to rest."""
+    if not (now.velocity_mps.any() or now.acceleration_mps2.any()):  # it is there: nothing to search for
+        powers = np.zeros((6, 1, 3))
+        powers[-1] = now.position_m
+        return SplinePath(PPoly(powers, np.array([0.0, SHORTEST_S])))
     allowed = _allowed(now, limits)
     for trial in range(STRETCHES):
         path = _moved(_fade(now.velocity_mps, now.acceleration_mps2, limits, 0.8**trial), now.position_m)
