@@ -63,7 +63,9 @@ class ActuatorState:
 
     def segments(self, start_s: float, end_s: float, longest_s: float) -> list[Segment]:
         """Pieces of [start, end] without a command change inside."""
-        pieces = []
+        pieces: list[Segment] = []
+        if end_s - start_s <= EDGE_S:
+            return pieces
         begin = start_s
         for edge in [*[t for t, _ in self._commands if start_s < t < end_s], end_s]:
             if edge - begin > EDGE_S:
