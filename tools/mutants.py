@@ -37,7 +37,7 @@ class Mutant:
 FLEET, NMPC = "test_fleet_rules.py", "test_nmpc_rules.py"
 MUTANTS = (
     # The eleven rules that could once be switched off unseen.
-    Mutant("give_way", "guidance/give_way.py", "    if turn == 0.0:\n", "    if True:\n", (FLEET,)),
+    Mutant("give_way", "control/nmpc/aim.c", "return a->turn_rad * turn;", "return 0.0 * turn;", (FLEET,)),
     Mutant(
         "not_committed", "fleet/agent.py", "committed = self._is_clear(plan, forecast)", "committed = True", (FLEET,)
     ),
