@@ -34,7 +34,7 @@ class Mutant:
     tests: tuple[str, ...]  # files below src/shoal_core/test, or file::test
 
 
-FLEET, NMPC = "test_fleet_rules.py", "test_nmpc_rules.py"
+FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
 MUTANTS = (
     # The eleven rules that could once be switched off unseen.
     Mutant("give_way", "control/nmpc/aim.c", "return a->turn_rad * turn;", "return 0.0 * turn;", (FLEET,)),
@@ -97,6 +97,14 @@ MUTANTS = (
         "p.sight[:] = 0.0",
         (NMPC,),
     ),
+    # The same rules in the compiled form that swims; those above are its judges in numpy.
+    Mutant(
+        "approach_compiled", "control/nmpc/aim.c", "if (length2 > reach * reach && !a->on_ring)", "if (0)", (NMPC, AIM)
+    ),
+    Mutant(
+        "heading_compiled", "control/nmpc/aim.c", "const double look = seen ?", "const double look = 0 ?", (NMPC, AIM)
+    ),
+    Mutant("sight_compiled", "control/nmpc/aim.c", "used && must_see[best[j]]", "0", (NMPC, AIM)),
     # STOP
     Mutant(
         "stop", "fleet/runtime.py", "        if self.stop.stopped:\n", "        if False:\n", ("test_runtime_stop.py",)
