@@ -54,6 +54,18 @@ def test_loss_is_binomial(loss: float) -> None:
     assert low <= lost <= high
 
 
+def test_a_link_that_turns_bad_at_run_time_loses_from_then_on() -> None:
+    """The relay replaces its settings while it runs, and begins with a perfect link."""
+    channel = link()
+    assert all(fates(channel, "a", "b", 20))
+    channel.settings = LinkSettings(loss=1.0)
+    assert not any(fates(channel, "a", "b", 20))
+    channel.broadcast(2.0, "a", plan("a", 99, 2.0), {"a": HERE, "b": THERE})
+    channel.settings = LinkSettings()
+    assert all(fates(channel, "a", "b", 20))
+    assert 99 not in [p.sequence for p in channel.receive(10.0, "b")]
+
+
 def test_losses_are_independent_in_time_and_between_pairs() -> None:
     channel = link(loss=0.5)
     pairs = [("a", "b"), ("b", "a"), ("a", "c"), ("c", "b")]

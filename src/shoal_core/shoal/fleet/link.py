@@ -60,9 +60,18 @@ class Link:
         self.settings = settings
         self._root = int(rng.integers(2**62))
         self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
-        self._random = settings.loss > 0 or settings.jitter_s > 0  # else nothing is drawn
         self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver: (arrives, sender, …)
         self._sent = 0
+
+    @property
+    def settings(self) -> LinkSettings:
+        """May be replaced at any time; what is under way stays under way."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: LinkSettings) -> None:
+        self._settings = settings
+        self._random = settings.loss > 0 or settings.jitter_s > 0  # else nothing is drawn
 
     def send(
         self, t_s: float, sender: str, receiver: str, plan: Plan, sender_state: Array, receiver_state: Array
