@@ -1,4 +1,4 @@
-"""Recovery: vehicles thrown in anyhow must find back into sight and distance, without help."""
+"""Recovery: vehicles released at any attitude must regain sight and distance without help."""
 
 from __future__ import annotations
 
