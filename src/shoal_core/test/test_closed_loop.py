@@ -71,13 +71,13 @@ def recover(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_recovery_from_anyhow(seed: int) -> None:
+def test_recovery_from_any_attitude(seed: int) -> None:
     recover(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6, 16))
-def test_recovery_from_anyhow_more(seed: int) -> None:
+def test_recovery_from_any_attitude_more(seed: int) -> None:
     recover(seed)
 
 
