@@ -62,7 +62,7 @@ MUTANTS = (
     Mutant(
         "actuation_delay",
         "fleet/agent.py",
-        "        act_s = t_s + self.timing.actuation_delay_s\n",
+        "        act_s = t_s + self._actuation.timing.delay_s\n",
         "        act_s = t_s\n",
         (FLEET,),
     ),

@@ -113,7 +113,7 @@ def test_correction_equals_the_textbook_update() -> None:
 
 
 def test_thrust_history_matches_the_differential_equation() -> None:
-    history = ActuatorState(1, lag_s=0.15)
+    history = ActuatorState(1, lag_s=0.15, delay_s=0.0)
     history.command(0.1, np.array([4.0]))
     history.command(0.33, np.array([-2.0]))
     pieces = history.segments(0.0, 0.7, 0.1)
@@ -132,7 +132,7 @@ def test_thrust_history_matches_the_differential_equation() -> None:
 
 
 def test_a_later_command_overrules_one_not_yet_in_effect() -> None:
-    history = ActuatorState(1, lag_s=0.0)
+    history = ActuatorState(1, lag_s=0.0, delay_s=0.0)
     history.command(0.3, np.array([5.0]))
     history.command(0.2, np.array([1.0]))
     assert history.segments(0.25, 0.5, 1.0)[-1].end_N(np.zeros(1)) == 1.0

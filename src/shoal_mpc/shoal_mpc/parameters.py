@@ -16,7 +16,7 @@ from shoal.fleet.setup import load_role, runtime_settings, settings_of
 from shoal.vehicles.description import Vehicle
 from shoal_ros.parameters import SettingsParameters, declare
 
-GROUPS = ("estimator", "neighbours", "gate", "monitor")  # of AgentSettings, each a prefix of its own
+GROUPS = ("estimator", "neighbours", "gate", "monitor", "timing")  # of AgentSettings, each a prefix of its own
 AS_DESCRIBED = -1.0
 
 

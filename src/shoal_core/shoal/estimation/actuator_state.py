@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 EDGE_S = 1e-9
+KEPT_S = 0.5  # commands are kept at least so long: the delay may turn out to be longer
 
 
 class Segment(NamedTuple):
@@ -44,21 +45,22 @@ class Segment(NamedTuple):
 
 
 class ActuatorState:
-    """Commands with the time they take effect; gives the segments of any later interval."""
+    """Commands with the time they were given; gives the segments of any later interval: delay, then lag."""
 
-    def __init__(self, count: int, lag_s: float) -> None:
-        self.lag_s = lag_s
+    def __init__(self, count: int, lag_s: float, delay_s: float) -> None:
+        self.lag_s, self.delay_s = lag_s, delay_s  # may change: the commands are kept as they were given
         self._commands: deque[tuple[float, Array]] = deque([(-np.inf, np.zeros(count))], maxlen=256)
 
-    def command(self, effective_s: float, thrust_N: Array) -> None:
-        """A command that reaches the thrusters at `effective_s`; one that would take effect earlier is overruled."""
-        while len(self._commands) > 1 and self._commands[-1][0] >= effective_s:
+    def command(self, given_s: float, thrust_N: Array) -> None:
+        """A command that reaches the thrusters `delay_s` later; any given later than this one is overruled."""
+        while len(self._commands) > 1 and self._commands[-1][0] >= given_s:
             self._commands.pop()
-        self._commands.append((effective_s, np.array(thrust_N, dtype=float)))
+        self._commands.append((given_s, np.array(thrust_N, dtype=float)))
 
     def forget_before(self, t_s: float) -> None:
-        """Drop what no later question can need."""
-        while len(self._commands) > 1 and self._commands[1][0] <= t_s:
+        """Drop what no later question can need, with this delay or another."""
+        oldest_s = t_s - max(KEPT_S, self.delay_s)
+        while len(self._commands) > 1 and self._commands[1][0] <= oldest_s:
             self._commands.popleft()
 
     def segments(self, start_s: float, end_s: float, longest_s: float) -> list[Segment]:
@@ -66,8 +68,8 @@ class ActuatorState:
         pieces: list[Segment] = []
         if end_s - start_s <= EDGE_S:
             return pieces
-        begin = start_s
-        for edge in [*[t for t, _ in self._commands if start_s < t < end_s], end_s]:
+        begin, end = start_s - self.delay_s, end_s - self.delay_s
+        for edge in [*[t for t, _ in self._commands if begin < t < end], end]:
             if edge - begin > EDGE_S:
                 command = self._in_effect(begin)
                 while edge - begin > EDGE_S:
@@ -77,8 +79,19 @@ class ActuatorState:
             begin = edge
         return pieces
 
-    def _in_effect(self, t_s: float) -> Array:
-        for effective_s, thrust in reversed(self._commands):
-            if effective_s <= t_s + EDGE_S:
+    def _in_effect(self, given_s: float) -> Array:
+        for t_s, thrust in reversed(self._commands):
+            if t_s <= given_s + EDGE_S:
                 return thrust
         return self._commands[0][1]
+
+
+def lead(wanted: float, blind_s: float, period_s: float, lag_s: float) -> float:
+    """How much a change of thrust is overdriven against the lag: as wished, but at a slow rate less.
+
+    The force must not shoot past what was wanted before a command that has seen it acts, `blind_s` later; at 10 Hz and
+    1 m/s it did, and the vehicle rolled ever harder. A period is blind at least, also where the delay is negative.
+    """
+    if lag_s <= 1e-6:
+        return 1.0
+    return min(wanted, 1.0 / (1.0 - exp(-max(blind_s, period_s) / lag_s)))

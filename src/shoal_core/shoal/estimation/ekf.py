@@ -142,6 +142,11 @@ class StateEstimator:
         self._filter.variance[0:3] = variance
 
     @property
+    def is_finite(self) -> bool:
+        """Whether the estimate is made of numbers."""
+        return all(map(math.isfinite, self._filter.state.tolist() + self._filter.disturbances.tolist()))
+
+    @property
     def position_sigma_m(self) -> float:
         """How well the position is known, on the worst axis."""
         if self._sigma_m is None:

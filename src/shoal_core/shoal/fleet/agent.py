@@ -14,9 +14,10 @@ from shoal.config.file_model import FileModel
 from shoal.control.base import Controller, ControlOutput, Estimate
 from shoal.control.station_keeping import StationKeeping
 from shoal.control.steady_thrust import SteadyThrust
-from shoal.estimation.actuator_state import ActuatorState
 from shoal.estimation.ekf import EstimatorSettings, StateEstimator
 from shoal.estimation.mass_adaptation import MassAdaptation
+from shoal.estimation.timing_bank import TimingBankSettings, TimingEstimate
+from shoal.fleet.actuation import Actuation
 from shoal.fleet.gate import Gate, GateSettings, check_odometry
 from shoal.fleet.monitor import HealthMonitor, MonitorSettings
 from shoal.fleet.neighbours import NeighbourSettings, PlanForecast
@@ -35,12 +36,13 @@ LONGEST_STEP_S = 0.1  # of the model when predicting
 
 
 class AgentSettings(FileModel):
-    """What is around a controller: estimator, gate, monitor, trust in neighbours. `runtime:` of a controller file."""
+    """What is around a controller: estimator, gate, monitor, timing, neighbours. `runtime:` of a controller file."""
 
     estimator: EstimatorSettings = EstimatorSettings()
     neighbours: NeighbourSettings = NeighbourSettings()
     gate: GateSettings = GateSettings()
     monitor: MonitorSettings = MonitorSettings()
+    timing: TimingBankSettings = TimingBankSettings()
     thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
 
 
@@ -85,34 +87,43 @@ class Agent:
         self.vehicle = vehicle
         self._steady, self._station = SteadyThrust(vehicle), StationKeeping(vehicle)
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
-        given_s = self.timing.thruster_lag_s
-        self._lag_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters])) if given_s is None else given_s
-        self._lead = _lead(self.settings.thruster_lead, self.timing, self._lag_s)
-        self._actuators = ActuatorState(count, self._lag_s)
-        self._force_N, self._previous_N, self._acting_N = (np.zeros(count) for _ in range(3))
+        self._actuation = self._make_actuation(vehicle)
+        self._previous_N, self._acting_N = np.zeros(count), np.zeros(count)
+
+    def _make_actuation(self, vehicle: Vehicle) -> Actuation:
+        given_s, s = self.timing.thruster_lag_s, self.settings
+        lag_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters])) if given_s is None else given_s
+        # A controller that does without a prediction over lag and delay does not depend on them.
+        bank = s.timing if self.controller.lag_compensation else s.timing.model_copy(update={"enabled": False})
+        configured = TimingEstimate(lag_s, self.timing.actuation_delay_s)
+        return Actuation(vehicle, configured, self.timing.period_s, s.thruster_lead, s.estimator.rate_dps, bank)
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
         same = len(vehicle.thrusters) == len(self.vehicle.thrusters)
-        kept = self._actuators, self._force_N, self._previous_N, self._acting_N
+        kept = self._actuation, self._previous_N, self._acting_N
         self.controller.set_vehicle(vehicle)
         self.estimator.set_vehicle(vehicle)
         self._fit(vehicle)
-        if same:  # what the thrusters are doing does not change with the mass
-            self._actuators, self._force_N, self._previous_N, self._acting_N = kept
+        if same and kept[0].configured == self._actuation.configured:
+            self._actuation, self._previous_N, self._acting_N = kept
+            self._actuation.set_vehicle(vehicle)
         else:
             self._output = None
 
     def step(self, t_s: float, odometry: Odometry | None, directive: Directive, plans: Mapping[str, Plan]) -> Command:
         """One control period with what is known of the neighbours."""
         started = self._stopwatch()
-        act_s = t_s + self.timing.actuation_delay_s
-        # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
-        start_s = act_s + self._lag_s / self._lead if self.controller.lag_compensation else act_s
         issue = self._sense(t_s, odometry)
+        act_s, lag_s = self._act_s(t_s), self._actuation.timing.lag_s
+        # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
+        start_s = act_s + lag_s / self._actuation.lead if self.controller.lag_compensation else act_s
         output, state, forecast = None, None, None
         if issue is None and odometry is not None and self._stamp_s is not None:
             state = self._predict(act_s, start_s)
+            if not all(map(math.isfinite, state.tolist())):  # a runaway estimate: the measurement is all there is
+                self._start_from(odometry)
+                state = odometry.state.copy()
             forecast = PlanForecast(
                 self._usable(t_s, plans), t_s, directive.formation_setpoints, self.settings.neighbours
             )
@@ -126,6 +137,11 @@ class Agent:
             output = None
         return self._answer(t_s, start_s, output, state, issue, forecast, compute_s)
 
+    def _act_s(self, t_s: float) -> float:
+        """When a command of now reaches the thrusters; not before the odometry it answers."""
+        act_s = t_s + self._actuation.timing.delay_s
+        return act_s if self._stamp_s is None else max(act_s, self._stamp_s)
+
     def rest(self, t_s: float, odometry: Odometry | None, reason: Issue) -> Command:
         """Zero thrust by order: the estimate goes on, nothing is optimised, and the others learn where we are."""
         issue = self._sense(t_s, odometry)
@@ -133,11 +149,11 @@ class Agent:
         self.controller.reset()
         self._gate.reset()
         self._station.release()
-        start_s = t_s + self.timing.actuation_delay_s
+        start_s = self._act_s(t_s)
         known = issue is None and self._stamp_s is not None
         state = self._predict(start_s, start_s) if known else None
         self._previous_N = np.zeros(len(self.vehicle.thrusters))
-        self._actuators.command(start_s, self._previous_N)
+        self._actuation.command(t_s, self._previous_N)
         plan = self._plan(t_s, start_s, None, state)
         issues = (reason,) if issue is None else (reason, issue)
         return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, issues))
@@ -154,19 +170,28 @@ class Agent:
         if problem := check_odometry(odometry, t_s, self.settings.gate):
             return problem
         if self._stamp_s is None or odometry.stamp_s - self._stamp_s > self.settings.gate.reset_s:
-            self.estimator.reset(odometry)
-            self._force_N = self._previous_N.copy() if self._stamp_s is not None else self._force_N
-            self._stamp_s = odometry.stamp_s
+            if self._stamp_s is not None:
+                self._actuation.force_N = self._previous_N.copy()
+            self._start_from(odometry)
             return None
         if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
             return None
-        for segment in self._actuators.segments(self._stamp_s, odometry.stamp_s, LONGEST_STEP_S):
-            self._force_N = self.estimator.predict(self._force_N, segment)
-        self.estimator.correct(odometry)
+        actuation, estimator = self._actuation, self.estimator
+        for segment in actuation.segments(self._stamp_s, odometry.stamp_s, LONGEST_STEP_S):
+            actuation.force_N = estimator.predict(actuation.force_N, segment)
+        estimator.correct(odometry)
+        if not estimator.is_finite:  # then nothing may be learnt from it
+            self._start_from(odometry)
+            return None
         self._adapt_mass(odometry.stamp_s)
         self._stamp_s = odometry.stamp_s
-        self._actuators.forget_before(odometry.stamp_s)
+        self._actuation.learn(t_s, odometry, estimator.state, estimator.current)
         return None
+
+    def _start_from(self, odometry: Odometry) -> None:
+        self.estimator.reset(odometry)
+        self._actuation.begin(odometry)
+        self._stamp_s = odometry.stamp_s
 
     def _adapt_mass(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
@@ -183,16 +208,16 @@ class Agent:
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
         self._stamp_s, self._output = None, None
-        self._actuators = ActuatorState(len(self.vehicle.thrusters), self._lag_s)
+        self._actuation.clear()
         self._gate = Gate(self.settings.gate)
         self.controller.reset()
 
     def _predict(self, act_s: float, start_s: float) -> Array:
         """The state at `start_s`; on the way, the force at `act_s`, when the next command reaches the thrusters."""
         assert self._stamp_s is not None
-        state, force = self.estimator.state, self._force_N
+        state, force = self.estimator.state, self._actuation.force_N
         for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
-            for segment in self._actuators.segments(begin_s, end_s, LONGEST_STEP_S):
+            for segment in self._actuation.segments(begin_s, end_s, LONGEST_STEP_S):
                 state, force = self.estimator.step(state, force, segment)
             if end_s == act_s:
                 self._acting_N = force
@@ -251,8 +276,8 @@ class Agent:
             has_plan = self._output is not None and self._output.planned_N is not None
             mode = self._gate.fallback(t_s, has_plan, state is not None)
             thrust = self._fallback_thrust(mode, start_s, state)
-        thrust = np.minimum(np.maximum(thrust, self._lower), self._upper)
-        self._actuators.command(t_s + self.timing.actuation_delay_s, thrust)
+        thrust = self._limited(thrust)
+        self._actuation.command(t_s, thrust)
         self._previous_N = output.thrust_N if output is not None else thrust
         steered = self._output if mode in (Mode.CONTROLLER, Mode.PREVIOUS_PLAN) else None
         plan = self._plan(t_s, start_s, steered, state)
@@ -261,6 +286,7 @@ class Agent:
         if not committed:
             plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
         slack_soft, slack_hard = (output.slack_soft, output.slack_hard) if output else (0.0, 0.0)
+        timing = self._actuation.timing
         health = Health(
             mode=mode,
             issues=self._issues(t_s, issue, output, ages_s, slack_hard),
@@ -271,6 +297,9 @@ class Agent:
             neighbour_age_s=ages_s,
             overrun=compute_s > self.timing.period_s,
             committed=committed,
+            thruster_lag_s=timing.lag_s,
+            actuation_delay_s=timing.delay_s,
+            timing_certainty=timing.certainty,
         )
         return Command(thrust, plan, health, compute_s)
 
@@ -282,15 +311,26 @@ class Agent:
             found += output.issues
         if self._mass.done:
             found += (Issue(Code.MASS_REPLACED, Severity.WARNING, value=self.vehicle.mass_kg),)
+        found += self._actuation.issues()
         if not self._position_reliable:
             found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)
         return found + self._monitor.check(t_s, self.estimator.wrench, ages_s, slack_hard)
 
     def _overdriven(self, wanted_N: Array) -> Array:
         """The command that brings the lagging thrusters to the wanted force sooner."""
-        if self._lag_s <= 1e-6 or not self.controller.lag_compensation:
+        if self._actuation.timing.lag_s <= 1e-6 or not self.controller.lag_compensation:
             return wanted_N
-        return self._acting_N + self._lead * (wanted_N - self._acting_N)
+        return self._acting_N + self._actuation.lead * (wanted_N - self._acting_N)
+
+    def _limited(self, thrust_N: Array) -> Array:
+        """Within the limits; while only a share of them may be used, in proportion: clipped forces are moments."""
+        if not all(map(math.isfinite, thrust_N.tolist())):
+            return np.zeros(len(thrust_N))
+        share = self._actuation.thrust_share
+        if share < 1.0:
+            used = float(np.max(np.where(thrust_N > 0, thrust_N / self._upper, thrust_N / self._lower)))
+            return thrust_N * min(1.0, share / max(used, 1e-9))
+        return np.minimum(np.maximum(thrust_N, self._lower), self._upper)
 
     def _fallback_thrust(self, mode: Mode, start_s: float, state: Array | None) -> Array:
         if mode is Mode.PREVIOUS_PLAN:
@@ -331,15 +371,3 @@ def _wrong(output: ControlOutput, thrusters: int) -> str:
     if output.thrust_N.shape != (thrusters,):
         return f"thrust_N has shape {output.thrust_N.shape}, expected ({thrusters},)"
     return "" if math.isfinite(float(output.thrust_N.sum())) else "thrust_N is not finite"
-
-
-def _lead(wanted: float, timing: Timing, lag_s: float) -> float:
-    """How much a change of thrust is overdriven against the lag: as wished, but at a slow rate less.
-
-    The force must not shoot past what was wanted before a command that has seen it acts, a period and the delay later;
-    at 10 Hz and 1 m/s it did, and the vehicle rolled ever harder.
-    """
-    if lag_s <= 1e-6:
-        return 1.0
-    blind_s = timing.period_s + timing.actuation_delay_s
-    return min(wanted, 1.0 / (1.0 - math.exp(-blind_s / lag_s)))

@@ -9,13 +9,15 @@ from typing import Any
 
 from shoal.config.files import validate
 from shoal.control.base import ControllerContext
-from shoal.control.registry import ControllerFile, controller_class, controller_settings
+from shoal.control.nmpc.controller import NmpcController
+from shoal.control.registry import ControllerFile, controller_class, controller_settings, load_controller_file
 from shoal.errors import ShoalError
-from shoal.fleet.agent import Timing
+from shoal.fleet.agent import AgentSettings, Timing
 from shoal.fleet.file import Fleet
 from shoal.fleet.placement import sight_pairs
 from shoal.fleet.runtime import Role, RuntimeSettings, VehicleRuntime
 from shoal.fleet.stop import StopLatch
+from shoal.messages.limits import Limits
 from shoal.vehicles.description import Vehicle
 
 
@@ -55,3 +57,13 @@ def make_runtime(
     context = ControllerContext(role.name, vehicle, settings, role.limits, timing.period_s, role.others)
     controller = controller_class(file)(context)
     return VehicleRuntime(role, vehicle, controller, runtime, timing, stopwatch, stop)
+
+
+def nmpc_controller(name: str, vehicle: Vehicle, period_s: float) -> tuple[NmpcController, AgentSettings]:
+    """One of class nmpc on its own, with the settings around it; a ShoalError for any other class."""
+    file = load_controller_file(name)
+    context = ControllerContext("vehicle", vehicle, controller_settings(file), Limits(), period_s)
+    made = controller_class(file)(context)
+    if not isinstance(made, NmpcController):
+        raise ShoalError(f"controller = '{name}': is a {type(made).__name__}; expected one of class nmpc")
+    return made, runtime_settings(file).agent

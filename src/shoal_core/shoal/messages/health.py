@@ -43,6 +43,8 @@ class Code(str, Enum):
     MODEL_MISMATCH = "model_mismatch"
     MASS_REPLACED = "mass_replaced"
     POSITION_NOISE = "position_noise"
+    TIMING_DIFFERS = "timing_differs"
+    TIMING_AT_EDGE = "timing_at_edge"
     LIMIT_INFEASIBLE = "limit_infeasible"
     STALE_PLAN = "stale_plan"
     LOST_CONTACT = "lost_contact"
@@ -84,6 +86,9 @@ class Health:
     neighbour_age_s: Mapping[str, float] = field(default_factory=dict)
     overrun: bool = False
     committed: bool = True
+    thruster_lag_s: float | None = None  # as believed
+    actuation_delay_s: float | None = None
+    timing_certainty: float | None = None  # 0 to 1, of the two
 
     @property
     def severity(self) -> Severity:

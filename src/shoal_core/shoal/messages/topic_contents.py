@@ -40,7 +40,8 @@ CONTENTS: dict[Topic, str] = {
     t.DISTANCE: "m",
     t.DIAGNOSTICS: "of a controller: name `shoal: <vehicle> controller`, `hardware_id` the vehicle; values `mode`, "
     "`issues` (JSON: `[[code, severity, subject, value], …]`), `reason`, `solve_ms`, `iterations`, `slack`, "
-    "`slack_hard`, `committed`, `overrun`, `overruns` and `age_s <neighbour>`",
+    "`slack_hard`, `committed`, `overrun`, `overruns`, `thruster_lag_s`, `actuation_delay_s`, `timing_certainty` (as "
+    "believed) and `age_s <neighbour>`",
     t.OCEAN_CURRENT: "m/s, ENU",
     t.COLLISIONS: "who has come too close to whom",
     t.MARKERS: "vehicles, sight cones, plans, setpoint",

@@ -43,6 +43,14 @@ WORDS: dict[Code, tuple[str, str]] = {
         "position noise too high, holding until the estimate converges",
         "position noise too high (sigma {value:.2f} m), holding until the estimate converges",
     ),
+    Code.TIMING_DIFFERS: (
+        "thrust acts sooner or later than configured: using the estimated timing",
+        "thrust acts {value:+.2f} s later than configured: using the estimated timing",
+    ),
+    Code.TIMING_AT_EDGE: (
+        "lag and delay of the thrusters are at the limit of what can be estimated",
+        "lag and delay of the thrusters are at the limit of what can be estimated: {value:.2f} s together",
+    ),
     Code.LIMIT_INFEASIBLE: (
         "a hard limit on sight or distance cannot be kept",
         "a hard limit on sight or distance cannot be kept: planned violation {value:.3f}",

@@ -16,6 +16,7 @@ from shoal.messages.wording import log_line
 from shoal.recordings.older import mode_of
 
 AGE = "age_s "  # followed by the neighbour's name
+TIMING = ("thruster_lag_s", "actuation_delay_s", "timing_certainty")  # as believed; missing where nobody estimates
 OLDEST = "neighbour_age_s"  # where only the oldest is known
 
 
@@ -43,6 +44,7 @@ def health_values(health: Health, ages_s: Mapping[str, float] | None = None, ove
         "committed": str(int(health.committed)),
         "overrun": str(int(health.overrun)),
         "overruns": str(overruns),
+        **{key: repr(float(value)) for key in TIMING if (value := getattr(health, key)) is not None},
         **{f"{AGE}{name}": repr(float(age)) for name, age in ages.items()},
     }
 
@@ -62,6 +64,7 @@ def health_from_values(values: Mapping[str, str]) -> Health:
         neighbour_age_s=ages,
         overrun=bool(_integer(values, "overrun", 0)),
         committed=bool(_integer(values, "committed", 1)),
+        **{key: number(values, key) for key in TIMING if key in values},
     )
 
 
