@@ -24,6 +24,7 @@ import shoal
 from shoal.campaigns.file import campaign_jobs, load_campaign
 from shoal.config.file_model import FileModel
 from shoal.config.files import config_roots, read_yaml
+from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.guidance.path_file import load_path
@@ -84,8 +85,6 @@ def other(key: Key, value: Any) -> Any:
         return value / 10
     if words[-2:] == ["dead_band", "replace"]:
         return value + 2.0
-    if words[-2:] == ["thruster_lag", "replace"]:  # no belief begins below 0.05 s: see the timing bank
-        return value + 0.2
     if isinstance(value, int) and words[-1] not in ("delay_s", "waypoints", "direction"):
         return value + 1
     return value * 1.25 if value else 0.05
@@ -204,6 +203,12 @@ def of_condition_with_pid(file: Path, key: Key) -> np.ndarray:
     return motion(RunSpec(fleet="two", condition=load_condition(file), seed=1, controller="pid", duration_s=1.0))
 
 
+def of_condition_as_believed(file: Path, key: Key) -> np.ndarray:
+    """With a controller that does not find out by itself how late its thrusters act."""
+    believing = load_controller_file("nmpc").model_copy(update={"runtime": {"agent": {"timing": {"enabled": False}}}})
+    return motion(RunSpec(fleet="two", condition=load_condition(file), seed=1, controller=believing, duration_s=1.0))
+
+
 def of_controller(file: Path, key: Key) -> np.ndarray:
     """Two vehicles on the circle."""
     return motion(RunSpec(fleet="two", condition="default", seed=1, controller=str(file), duration_s=0.2))
@@ -286,6 +291,8 @@ SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] 
     ("fleets", lambda key: key[-1] == "thrust_limit_N", of_fleet_in_current),
     # Another structure of the mass matrix: with pid, no solver has to be compiled for it.
     ("conditions", lambda key: "cg_offset_m" in key, of_condition_with_pid),
+    # A believed lag below what is believed at the start in any case is a prior of the estimate, no more.
+    ("conditions", lambda key: key[:2] == ("controller_model", "thruster_lag"), of_condition_as_believed),
 ]
 
 

@@ -226,7 +226,7 @@ class Bench:
         self.plant = Plant([type(VEHICLE)(**{**vars(VEHICLE), "thrusters": thrusters})], level()[None])
         self.waiting = [np.zeros(8)] * delay
         self.rng, self.age_s, self.t_s = np.random.default_rng(3), age_s, 0.0
-        self.switches = 0
+        self.switches, self.held = 0, False
 
     def run(self, seconds: float, thrust_N: float = 4.0) -> TimingEstimate:
         for _ in range(round(seconds / PERIOD_S)):
@@ -236,7 +236,7 @@ class Bench:
             self.switches += self.bank.measure(self.t_s, stamp_s, measured, self.plant.states[0], np.zeros(3))
             command = thrust_N * self.rng.uniform(-1, 1, 8)
             self.bank.command(self.t_s, command)
-            self.waiting.append(command)
+            self.waiting.append(0 * command if self.held else command)
             self.plant.step(self.waiting.pop(0)[None], PERIOD_S)
             self.t_s += PERIOD_S
         return self.bank.estimate
@@ -282,6 +282,18 @@ def test_without_motion_nothing_is_learnt() -> None:
     assert found.certainty < 0.3
 
 
+@pytest.mark.parametrize("before_s", [0.0, 10.0])
+def test_thrust_that_does_nothing_says_nothing_about_time(before_s: float) -> None:
+    """A vehicle that is held, or whose thrusters are dead, is not one with a long lag."""
+    bench = Bench(0.15, 1, SHIPPED)
+    bench.run(before_s)
+    bench.held = True
+    found = bench.run(8.0)
+    assert (found.lag_s, found.delay_s) == (SHIPPED.lag_s, SHIPPED.delay_s)
+    bench.held = False
+    assert bench.run(6.0).total_s == pytest.approx(0.2, abs=0.051)
+
+
 def test_a_change_in_flight_is_followed() -> None:
     bench = Bench(0.15, 1, SHIPPED)
     bench.run(10.0)
@@ -316,7 +328,7 @@ def test_the_clock_may_go_back() -> None:
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.estimation.timing_scores.load_library", lambda *_: None)
-    given = np.zeros(1), np.zeros(1), np.zeros(1), 8, GYRO, GYRO, (3.0, 0.6), 0.1
+    given = np.zeros(2), np.zeros(2), np.zeros(2), 8, GYRO, GYRO, (3.0, 0.6), 0.1
     assert isinstance(make_scores(*given), NumpyScores)
     assert timing_bank.make_scores is make_scores
     assert Bench(0.0, 1, SHIPPED).run(1.5).total_s == pytest.approx(0.05, abs=0.051)

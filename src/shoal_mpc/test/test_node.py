@@ -120,8 +120,7 @@ class Sea:
 def sea() -> Iterator[Sea]:
     with Harness() as harness:
         sea = Sea(harness)
-        # This sea does not answer to thrust, so there is nothing to estimate the thrusters' timing from.
-        harness.start(vehicle_node("two", ME, lockstep=True).changed(**{"timing.enabled": False}))
+        harness.start(vehicle_node("two", ME, lockstep=True))
         harness.spin(lambda: sea.clock.get_subscription_count() and sea.stop.get_subscription_count(), "the controller")
         harness.linger(0.5)
         yield sea

@@ -11,7 +11,7 @@ struct bank {
   double gyro_variance, spread_variance; /* of the gyro; spread of the predictions that counts half */
   double slow_s, fast_s;                 /* memories of the two scores */
   double apart_s;                        /* totals that differ by more are rivals */
-  const double *lag_s, *delay_s, *prior; /* (H) sorted by delay */
+  const double *lag_s, *delay_s, *prior; /* (H) sorted by delay; the last one is that thrust does nothing */
   const double *thrust_to_rate;          /* (3,n) rad/s² per newton */
   const double *wander;                  /* (3) variance of the angular acceleration, per second */
   double *force;                         /* (H,n) newtons */
@@ -22,7 +22,7 @@ struct bank {
   const double *command_s, *command;     /* (C), (C,n) oldest first */
 };
 
-enum { BEST_SLOW, GAIN_SLOW, BEST_FAST, GAIN_FAST, MARGIN, WEIGHT };
+enum { BEST_SLOW, GAIN_SLOW, IDLE_SLOW, BEST_FAST, GAIN_FAST, IDLE_FAST, MARGIN, WEIGHT };
 
 /* Force and impulse of one hypothesis over the pieces of the interval. */
 static void lag_over(int n, int pieces, const double *lasting, const double *const *commands, double lag, double *force,
@@ -86,7 +86,7 @@ void timing_bank_step(const struct bank *b, int given, int current, const double
       b->rate[AXES * k + a] += (drift[a] + b->accel[AXES * k + a]) * h + pushed;
     }
   }
-  for (int k = 0; k < count; ++k) {
+  for (int k = 0; k < count - 1; ++k) {
     double gap = 0;
     if (b->delay_s[k] < earliest) continue;
     for (int a = 0; a < AXES; ++a) {
@@ -100,7 +100,7 @@ void timing_bank_step(const struct bank *b, int given, int current, const double
   for (int m = 0; m < 2; ++m) /* the memory; while it is not full, the mean of all so far */
     share[m] = weight > 0 ? fmax(weight * (1 - exp(-h / (m ? b->fast_s : b->slow_s))), weight / *b->informative) : 0;
   const double total = b->lag_s[current] + b->delay_s[current];
-  double best[2] = {HUGE_VAL, HUGE_VAL}, now[2] = {0}, rival = HUGE_VAL;
+  double best[2] = {HUGE_VAL, HUGE_VAL}, now[2] = {0}, idle[2] = {0}, rival = HUGE_VAL;
   int which[2] = {current, current};
   for (int k = 0; k < count; ++k) {
     double *slow = b->slow + AXES * k, *fast = b->fast + AXES * k;
@@ -112,6 +112,10 @@ void timing_bank_step(const struct bank *b, int given, int current, const double
       fast[a] += share[1] * (e * e - fast[a]);
     }
     if (b->delay_s[k] < earliest && k != current) continue;
+    if (k == count - 1) {
+      idle[0] = score(slow, floor, b->prior[k]), idle[1] = score(fast, floor, b->prior[k]);
+      continue;
+    }
     const double scores[2] = {score(slow, floor, b->prior[k]), score(fast, floor, b->prior[k])};
     for (int m = 0; m < 2; ++m) {
       if (k == current) now[m] = scores[m];
@@ -119,7 +123,7 @@ void timing_bank_step(const struct bank *b, int given, int current, const double
     }
     if (fabs(b->lag_s[k] + b->delay_s[k] - total) > b->apart_s && scores[0] < rival) rival = scores[0];
   }
-  report[BEST_SLOW] = which[0], report[GAIN_SLOW] = now[0] - best[0];
-  report[BEST_FAST] = which[1], report[GAIN_FAST] = now[1] - best[1];
+  report[BEST_SLOW] = which[0], report[GAIN_SLOW] = now[0] - best[0], report[IDLE_SLOW] = now[0] - idle[0];
+  report[BEST_FAST] = which[1], report[GAIN_FAST] = now[1] - best[1], report[IDLE_FAST] = now[1] - idle[1];
   report[MARGIN] = rival - now[0], report[WEIGHT] = weight;
 }

@@ -31,6 +31,8 @@ AGE_MEMORY_S = 1.0
 APART_S = 0.075  # totals further apart than this are rivals: 0.05 s cannot be told apart
 UNKNOWN_NM = 2.0  # moment that the model may miss at the start
 CLOSE_S = 1e-6
+NEVER_S = 1e6  # lag of thrust that does nothing
+IDLE_AFTER_S = 1.0  # thrust must have had the time to act before it is taken to do nothing
 
 
 class TimingBankSettings(FileModel):
@@ -83,9 +85,11 @@ class TimingBank:
         pairs = {(round(lag, 6), round(delay, 6) + 0.0) for lag in lags_s for delay in delays_s}
         pairs |= {(round(e.lag_s, 6), round(e.delay_s, 6) + 0.0) for e in (configured, start)}
         ordered = sorted(pairs, key=lambda pair: (pair[1], pair[0]))
-        lag_s, delay_s = (np.array(column) for column in zip(*ordered, strict=True))
+        hypotheses = [*ordered, (NEVER_S, ordered[-1][1])]
+        lag_s, delay_s = (np.array(column) for column in zip(*hypotheses, strict=True))
         off_s = np.abs(lag_s - configured.lag_s) + np.abs(delay_s - configured.delay_s)
-        self._longest = float(lag_s.max()), float(delay_s.max())
+        off_s[-1] = 0.0
+        self._longest = float(lag_s[:-1].max()), float(delay_s.max())
         self._scores = make_scores(
             lag_s,
             delay_s,
@@ -97,7 +101,7 @@ class TimingBank:
             APART_S,
         )
         self._confirmed = False
-        self._current = ordered.index((round(start.lag_s, 6), round(start.delay_s, 6)))
+        self._current = self._start = ordered.index((round(start.lag_s, 6), round(start.delay_s, 6)))
         self.set_vehicle(vehicle)
         self.restart()
 
@@ -158,7 +162,7 @@ class TimingBank:
         report = self._scores.step(self._current, span, measured[RATE], (drift + self._drift) / 2)
         self._stamp_s, self._drift = stamp_s, drift
         switched = self._choose(stamp_s, report)
-        self.estimate = self._estimate(report[4])
+        self.estimate = self._estimate(report[6])
         if not self._confirmed:
             sure = self.estimate.certainty >= s.start_certainty and self._scores.informative[0] > s.least_samples
             self._confirmed = (sure and not switched) or stamp_s >= self._begun_s + s.start_s
@@ -168,11 +172,18 @@ class TimingBank:
         s = self.settings
         if self._scores.informative[0] < s.least_samples or stamp_s < self._switched_s + s.pause_s:
             return False
-        best_slow, gain_slow, best_fast, gain_fast = report[:4]
+        best_slow, gain_slow, idle_slow, best_fast, gain_fast, idle_fast = report[:6]
         early = s.early / self._scores.informative[0]  # a few samples may err
-        if gain_fast > s.fast_threshold + early:
+        if stamp_s < self._begun_s + IDLE_AFTER_S:
+            idle_slow = idle_fast = 0.0
+        if idle_slow > s.slow_threshold and idle_slow > gain_slow:
+            # The vehicle is held, or its thrusters are dead: no timing can be learnt from that.
+            best = self._start
+            if best == self._current:
+                return False
+        elif gain_fast > s.fast_threshold + early and gain_fast > idle_fast:
             best = int(best_fast)
-        elif gain_slow > s.slow_threshold + early:
+        elif gain_slow > s.slow_threshold + early and gain_slow > idle_slow:
             best = int(best_slow)
         else:
             return False

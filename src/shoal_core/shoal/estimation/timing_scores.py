@@ -36,7 +36,10 @@ class TimingScores(ABC):
         memories_s: tuple[float, float],
         apart_s: float,
     ) -> None:
-        """Hypotheses (H,), sorted by delay; sigmas in rad/s; `apart_s`: totals that differ by more are rivals."""
+        """Hypotheses (H,), sorted by delay, the last one that thrust does nothing: it never wins. Sigmas in rad/s.
+
+        `apart_s`: totals that differ by more are rivals.
+        """
         count = len(lag_s)
         self.lag_s, self.delay_s, self.prior = (np.ascontiguousarray(a, dtype=float) for a in (lag_s, delay_s, prior))
         self.gyro_variance, self.spread_variance = gyro_sigma**2, spread_sigma**2
@@ -71,8 +74,9 @@ class TimingScores(ABC):
     def step(self, current: int, span: tuple[float, float, float], measured: Array, drift: Array) -> list[float]:
         """Over `span` (from, to, smallest delay that counts) to the `measured` rates (3,).
 
-        `drift` (3,) is the angular acceleration without thrust. Returns: best by the slow score and by how much it
-        beats `current`, the same by the fast one, the slow score's margin over rivals, how informative the sample was.
+        `drift` (3,) is the angular acceleration without thrust. Returns: best by the slow score, by how much it beats
+        `current`, by how much thrust that does nothing would; the same by the fast score; the slow score's margin over
+        rivals; how informative the sample was.
         """
 
 
@@ -89,6 +93,7 @@ class NumpyScores(TimingScores):
             impulse[chosen], self.force[chosen] = self._lagged(chosen, start_s - delay_s, end_s - delay_s)
         predicted = self.rate + (drift + self.accel) * h + impulse @ self.thrust_to_rate.T
         allowed = self.delay_s >= earliest_s
+        allowed[-1] = False
         gap = predicted[allowed] - predicted[current]
         spread = float(np.max(np.sum(gap**2, axis=1), initial=0.0))
         weight = spread / (spread + self.spread_variance)
@@ -105,7 +110,7 @@ class NumpyScores(TimingScores):
         for squares in (self.slow, self.fast):
             scores = np.log(np.prod(squares + self.gyro_variance / 4, axis=1)) + self.prior
             best = int(np.argmin(np.where(allowed, scores, np.inf)))
-            report += [float(best), float(scores[current] - scores[best])]
+            report += [float(best), float(scores[current] - scores[best]), float(scores[current] - scores[-1])]
         scores = np.log(np.prod(self.slow + self.gyro_variance / 4, axis=1)) + self.prior
         total = self.lag_s + self.delay_s
         rivals = allowed & (np.abs(total - total[current]) > self.apart_s)
@@ -157,7 +162,7 @@ class CompiledScores(TimingScores):
 
     def load(self, library: ctypes.PyDLL) -> CompiledScores:
         """With the machine code; the arrays must stay where they are from now on."""
-        self._step, self._report = library.timing_bank_step, doubles(6)
+        self._step, self._report = library.timing_bank_step, doubles(8)
         pointers = {name: getattr(self, name).ctypes.data for name, kind in _Bank._fields_ if kind is ctypes.c_void_p}
         count, thrusters = self.force.shape
         numbers = (self.gyro_variance, self.spread_variance, *self.memories_s, self.apart_s)
