@@ -200,7 +200,7 @@ class _FirstMove:
 def _kalman(
     mass: float, damping: float, stiffness: float, rotation: bool, s: EstimatorSettings, period_s: float
 ) -> Array:
-    """Steady gain (3,2). The current's wander counts as one of the force: at rest the two cannot be told apart."""
+    """Steady gain (3,2). The current's wander counts as one of the force: at rest the two cannot be distinguished."""
     degree = np.pi / 180
     if rotation:
         measured = np.array([s.attitude_deg * degree, s.rate_dps * degree]) ** 2

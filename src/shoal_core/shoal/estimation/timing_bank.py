@@ -28,7 +28,7 @@ from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, 
 Array = NDArray[np.float64]
 LONGEST_LAG_S, SHORTEST_DELAY_S, LONGEST_DELAY_S, STEP_S = 0.4, -0.2, 0.4, 0.05
 AGE_MEMORY_S = 1.0
-APART_S = 0.075  # totals further apart than this are rivals: 0.05 s cannot be told apart
+APART_S = 0.075  # totals further apart than this are rivals: 0.05 s cannot be distinguished
 UNKNOWN_NM = 2.0  # moment that the model may miss at the start
 CLOSE_S = 1e-6
 NEVER_S = 1e6  # lag of thrust that does nothing
