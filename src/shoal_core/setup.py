@@ -12,6 +12,7 @@ setup(
         "shoal": [
             "py.typed",
             "messages/*.c",
+            "vehicles/*.c",
             "estimation/*.c",
             "control/nmpc/*.c",
             "control/nmpc/backends/*.c",

@@ -20,7 +20,8 @@ import shoal.commands
 from shoal.console import print_error, print_warning, show_warnings_as_sentences
 from shoal.errors import ShoalError
 
-SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_recorder", "shoal_rqt")  # packages that may bring a `commands` module
+# Packages that may bring a `commands` module.
+SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_mavlink", "shoal_recorder", "shoal_rqt", "shoal_teleop")
 
 
 class _Sentences(TyperGroup):

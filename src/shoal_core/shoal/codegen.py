@@ -10,7 +10,9 @@ import platform
 import shutil
 import subprocess
 import tempfile
+import threading
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -54,8 +56,52 @@ def _machine() -> str:
     return features + version
 
 
-def build_shared(name: str, key: str, write_sources: Any, flags: Sequence[str] = FLAGS) -> Path | None:
-    """The cached library for `key`; made by `write_sources(folder) -> [C files]` if missing. None: no compiler."""
+class Compiling(Exception):
+    """A library that is not there yet: a thread makes it. Raised only after `compile_in_background`."""
+
+    def __init__(self, target: Path, thread: threading.Thread) -> None:
+        super().__init__(f"{target.name} is being compiled")
+        self.target, self._thread = target, thread
+
+    @property
+    def done(self) -> bool:
+        """Made, or given up."""
+        return not self._thread.is_alive()
+
+
+_background = False
+_threads: dict[Path, threading.Thread] = {}  # running, or ended without a library
+_later: dict[ca.Function, tuple[Path, weakref.WeakSet[Buffered]]] = {}  # interpreted until their library is there
+
+
+def compile_in_background(on: bool = True) -> None:
+    """From now on nobody waits for code that depends on the vehicle; for programs that steer, not for simulations.
+
+    Functions are interpreted until they are compiled (see `take_compiled`), who needs machine code gets `Compiling`.
+    """
+    global _background
+    _background = on
+
+
+def take_compiled() -> None:
+    """Functions whose machine code has come use it from now on; costs nothing while there are none."""
+    for function, (target, users) in list(_later.items()):
+        thread = _threads.get(target)
+        if thread is not None and thread.is_alive():
+            continue
+        if target.is_file():
+            for user in list(users):
+                user.replace(ca.external(function.name(), str(target)))
+        del _later[function]
+
+
+def build_shared(
+    name: str, key: str, write_sources: Any, flags: Sequence[str] = FLAGS, may_wait: bool = True
+) -> Path | None:
+    """The cached library for `key`; made by `write_sources(folder) -> [C files]` if missing. None: no compiler.
+
+    Without `may_wait` it is made in the background, if that is switched on; then `Compiling` is raised.
+    """
     path = compiler()
     if path is None:
         return None
@@ -64,6 +110,21 @@ def build_shared(name: str, key: str, write_sources: Any, flags: Sequence[str] =
     target = folder / f"{name}_{digest}.so"
     if target.is_file():
         return target
+    if _background and not may_wait:
+        thread = _threads.get(target)
+        if thread is None:
+            arguments = path, target, name, write_sources, flags
+            thread = _threads[target] = threading.Thread(target=_build_or_tell, args=arguments, daemon=True)
+            thread.start()
+        elif not thread.is_alive():
+            return target if target.is_file() else None
+        raise Compiling(target, thread)
+    return _build_or_tell(path, target, name, write_sources, flags)
+
+
+def _build_or_tell(path: str, target: Path, name: str, write_sources: Any, flags: Sequence[str]) -> Path | None:
+    """The library, or None and a warning."""
+    folder = target.parent
     try:
         _build(path, target, write_sources, flags)
     except OSError as error:
@@ -136,7 +197,11 @@ def compiled(function: ca.Function, flags: Sequence[str] = FLAGS) -> ca.Function
         generator.generate(str(folder) + os.sep)
         return [folder / "generated.c"]
 
-    target = build_shared(function.name(), function.serialize(), write, flags)
+    try:
+        target = build_shared(function.name(), function.serialize(), write, flags, may_wait=False)
+    except Compiling as later:
+        _later[function] = later.target, weakref.WeakSet()
+        return function
     return function if target is None else ca.external(function.name(), str(target))
 
 
@@ -154,9 +219,15 @@ class Buffered:
         outputs: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> None:
         """Arrays that are given are used instead of new ones: what one function writes, another may read."""
-        self.function = function
         self.inputs = _buffers([function.nnz_in(i) for i in range(function.n_in())], inputs or {})
         self.outputs = _buffers([function.nnz_out(i) for i in range(function.n_out())], outputs or {})
+        self.replace(function)
+        if _later and function in _later:
+            _later[function][1].add(self)
+
+    def replace(self, function: ca.Function) -> None:
+        """Another form of the same function, on the same arrays."""
+        self.function = function
         buffer, self.call = function.buffer()
         self._buffer = cast(Any, buffer)  # its stubs want a size that a memoryview brings along
         for i, array in enumerate(self.inputs):

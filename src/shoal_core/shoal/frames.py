@@ -76,6 +76,19 @@ def from_yaw(yaw_rad: Array | float) -> Array:
     return q
 
 
+def from_euler(roll_rad: float, pitch_rad: float, yaw_rad: float) -> Array:
+    """Attitude (4,) of roll, pitch and yaw: turned about z, then the new y, then the new x."""
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a / 2), math.sin(a / 2)) for a in (roll_rad, pitch_rad, yaw_rad))
+    return np.array(
+        [
+            cr * cp * cy + sr * sp * sy,
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+        ]
+    )
+
+
 def yaw_of(q: Array) -> float:
     """Heading of the bow, of one attitude (4,)."""
     w, x, y, z = q.tolist()

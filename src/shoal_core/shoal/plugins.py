@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Mapping
@@ -20,8 +21,11 @@ def find(kind: str, name: str, shipped: Mapping[str, str]) -> Any:
     """The class behind a name; `shipped` gives `module:Name` for each of our own words, imported when asked for."""
     dotted = name if is_dotted(name) else shipped.get(name)
     if dotted is None:
-        known = ", ".join(shipped)
-        raise ShoalError(f"{kind} = '{name}': unknown; expected one of {known}, or your own package.module:Name")
+        close = difflib.get_close_matches(name, shipped, n=1, cutoff=0.72)
+        hint = (
+            f"did you mean '{close[0]}'? (expected a known name" if close else f"expected one of {', '.join(shipped)}"
+        )
+        raise ShoalError(f"{kind} = '{name}': unknown; {hint}, or your own package.module:Name{')' * bool(close)}")
     module_name, _, attribute = dotted.partition(":")
     try:
         found: Any = _import(module_name)

@@ -20,21 +20,25 @@ from shoal.vehicles.description import Heave, Vehicle
 Array = NDArray[np.float64]
 
 
-def state_derivative(vehicle: Vehicle, x: Array, thrust: Array, current_ned: Array, wrench: Array) -> Array:
-    """ẋ of the 13-state [p q v w]."""
+def state_derivative(
+    vehicle: Vehicle, x: Array, thrust: Array, current_ned: Array, wrench: Array, surface: bool = False
+) -> Array:
+    """ẋ of the 13-state [p q v w]; `surface`: the water ends at depth 0."""
     eta, eps, v, w = x[3], x[4:7], x[VELOCITY], x[RATE]
     attitude = Rotation.from_quat([*eps, eta])
     q_dot = 0.5 * np.array([-eps @ w, *(eta * w + cross(eps, w))])
-    acceleration = body_acceleration(vehicle, attitude.as_matrix(), v, w, thrust, current_ned, wrench)
+    to_ned = attitude.as_matrix()
+    wrench = wrench + static_wrench(vehicle, to_ned, x[2], surface)
+    acceleration = body_acceleration(vehicle, to_ned, v, w, thrust, current_ned, wrench)
     return np.concatenate([attitude.apply(v), q_dot, acceleration])
 
 
 def body_acceleration(
     vehicle: Vehicle, to_ned: Array, v: Array, w: Array, thrust: Array, current_ned: Array, wrench: Array
 ) -> Array:
-    """[v̇ ẇ] in the body frame."""
+    """[v̇ ẇ] in the body frame; `wrench` is all but thrusters and moving water."""
     water = to_ned.T @ current_ned
-    applied = wrench + thruster_wrench(vehicle, thrust) + static_wrench(vehicle, to_ned)
+    applied = wrench + thruster_wrench(vehicle, thrust)
 
     def solved(heave: Heave | None) -> Array:
         loads = applied - drag(vehicle, v - water, w)
@@ -90,23 +94,42 @@ def drag(vehicle: Vehicle, v_relative: Array, w: Array) -> Array:
 
 def thruster_wrench(vehicle: Vehicle, thrust: Array) -> Array:
     """Sum over the thrusters."""
-    total = np.zeros(6)
-    for thruster, size in zip(vehicle.thrusters, thrust, strict=True):
-        force = size * thruster.direction
+    total, sizes = np.zeros(6), iter(thrust)
+    for thruster in vehicle.thrusters:
+        force = next(sizes) * thruster.direction
+        if thruster.kind == "azimuth":  # and across, to starboard of its direction
+            force = force + next(sizes) * cross(np.array([0.0, 0.0, 1.0]), thruster.direction)
         total += np.concatenate([force, cross(thruster.position_m, force)])
     return total
 
 
-def static_wrench(vehicle: Vehicle, to_ned: Array) -> Array:
-    """Weight at the centre of gravity, buoyancy at the centre of buoyancy."""
+def static_wrench(vehicle: Vehicle, to_ned: Array, depth: float, surface: bool) -> Array:
+    """Weight at the centre of gravity, buoyancy at the centre of buoyancy, and the waterplane's stiffness."""
     weight = to_ned.T @ np.array([0, 0, vehicle.weight_N])
     buoyancy = to_ned.T @ np.array([0, 0, -vehicle.buoyancy_N])
+    if surface:
+        buoyancy = buoyancy * cap((to_ned @ vehicle.cb_m)[2] + depth, vehicle.size_m[2])
     moment = cross(vehicle.cg_m, weight) + cross(vehicle.cb_m, buoyancy)
-    return np.concatenate([weight + buoyancy, moment])
+    total = np.concatenate([weight + buoyancy, moment])
+    if vehicle.waterplane is not None:
+        heave, roll, pitch = vehicle.waterplane
+        sin_roll, cos_roll = to_ned[2, 1], to_ned[2, 2]  # each times the cosine of pitch
+        sin_pitch = -to_ned[2, 0]
+        up = to_ned.T @ np.array([0, 0, -heave * depth])
+        turn = [-roll * sin_roll * cos_roll, -pitch * sin_pitch * cos_roll, (pitch - roll) * sin_pitch * sin_roll]
+        total += np.concatenate([up, turn])
+    return total
 
 
-def energy(vehicle: Vehicle, x: Array) -> float:
-    """Kinetic energy of body and water (at rest far away), and potential energy of weight and buoyancy."""
+def cap(depth: float, height: float) -> float:
+    """Share of a sphere's volume that is below the surface, its centre at `depth`: the spherical segment."""
+    radius = height / 2
+    draught = min(max(depth + radius, 0.0), height)
+    return draught**2 * (3 * radius - draught) / (4 * radius**3)
+
+
+def energy(vehicle: Vehicle, x: Array, surface: bool = False) -> float:
+    """Kinetic energy of body and water (at rest far away), and potential energy of weight, buoyancy, waterplane."""
     to_ned = Rotation.from_quat([*x[4:7], x[3]]).as_matrix()
     v, w = x[VELOCITY], x[RATE]
     v_cg = v + cross(w, vehicle.cg_m)
@@ -116,7 +139,14 @@ def energy(vehicle: Vehicle, x: Array) -> float:
         0.5 * vehicle.mass_kg * v_cg @ v_cg + 0.5 * w @ about_cg @ w + 0.5 * x[TWIST] @ vehicle.added_mass @ x[TWIST]
     )
     depth_cg, depth_cb = ((x[:3] + to_ned @ point)[2] for point in (vehicle.cg_m, vehicle.cb_m))
-    return float(kinetic - vehicle.weight_N * depth_cg + vehicle.buoyancy_N * depth_cb)
+    if surface:  # the work of lifting it, one thin slice after the other
+        depths = np.linspace(min(-vehicle.size_m[2], depth_cb), depth_cb, 20001)
+        depth_cb = np.trapezoid([cap(d, vehicle.size_m[2]) for d in depths], depths)
+    potential = -vehicle.weight_N * depth_cg + vehicle.buoyancy_N * depth_cb
+    if vehicle.waterplane is not None:
+        heave, roll, pitch = vehicle.waterplane
+        potential += 0.5 * (heave * x[2] ** 2 + roll * to_ned[2, 1] ** 2 + pitch * to_ned[2, 0] ** 2)
+    return float(kinetic + potential)
 
 
 def cross(a: Array, b: Array) -> Array:

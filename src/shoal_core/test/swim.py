@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shoal.control.registry import load_controller_file
-from shoal.fleet.agent import Timing
+from shoal.fleet.agent_settings import Timing
 from shoal.fleet.file import load_fleet
 from shoal.fleet.placement import assign
 from shoal.fleet.runtime import VehicleRuntime
@@ -47,7 +47,11 @@ class Swim:
     """A runtime and its plant; every message can be kept back."""
 
     def __init__(
-        self, stopwatch: Callable[[], float] = lambda: 0.0, stop: StopLatch | None = None, **settings: float
+        self,
+        stopwatch: Callable[[], float] = lambda: 0.0,
+        stop: StopLatch | None = None,
+        coarse_clock: bool = False,
+        **settings: float,
     ) -> None:
         file = load_controller_file("nmpc")
         self.runtime: VehicleRuntime = make_runtime(
@@ -59,6 +63,7 @@ class Swim:
             Timing(PERIOD_S),
             stopwatch,
             stop,
+            coarse_clock,
         )
         self.start_with(VEHICLE, FLEET.vehicles[0].start_state())
         self.runtime.on_formation(PLACEMENT)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,7 @@ from shoal.messages.health import Code, Issue, Mode, Severity
 from shoal.messages.limits import Limits
 from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.recordings.recording import About, HealthEvent, Recording
-from shoal.tasks.base import TaskSettings
-from shoal.tasks.follow_path import FollowPath
+from shoal.tasks.follow_path import FollowPath, FollowSettings
 
 Array = NDArray[np.float64]
 STALE_PLAN = Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75)
@@ -101,7 +101,7 @@ def with_states(record: Recording, states: Array) -> Recording:
     return replace(record, states=states)
 
 
-class OddSettings(TaskSettings):
+class OddSettings(FollowSettings):
     """How odd."""
 
     deadly: bool = False
@@ -111,6 +111,7 @@ class OddTask(FollowPath):
     """Follows a path; some seeds crash, fail or kill their process, as real ones do. Logs and sleeps when asked to."""
 
     Settings = OddSettings
+    bounds: ClassVar[Mapping[str, float]] = {"setpoint_error_max_m": 100.0}  # Idle goes nowhere, and need not
 
     def start(self) -> dict[str, State]:
         """Called by a run only, not by the check before a campaign."""
@@ -133,7 +134,9 @@ class OddTask(FollowPath):
 
 
 class Idle(Controller):
-    """No thrust."""
+    """No thrust, and nothing added to it that would show the lag."""
+
+    lag_compensation = False
 
     def __init__(self, context: ControllerContext) -> None:
         self._count = len(context.vehicle.thrusters)

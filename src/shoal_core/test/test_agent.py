@@ -11,7 +11,8 @@ import pytest
 from shoal.control.base import ControllerContext
 from shoal.control.nmpc.controller import NmpcController
 from shoal.control.settings import NmpcSettings, Ring
-from shoal.fleet.agent import Agent, AgentSettings, Timing
+from shoal.fleet.agent import Agent
+from shoal.fleet.agent_settings import AgentSettings, Timing
 from shoal.frames import yaw_of
 from shoal.messages.directive import Directive
 from shoal.messages.health import Mode
@@ -258,10 +259,13 @@ def test_thrust_is_not_driven_past_what_was_wanted_before_it_is_seen(period_s: f
     """The force that the lagging thrusters reach until the next command acts is at most the one that was asked for."""
     agent = agent_of(Timing(period_s, actuation_delay_s=period_s))
     lag_s = float(np.mean([t.time_constant_s for t in VEHICLE.thrusters]))
-    asked, command = np.full(8, 3.0), agent._overdriven(np.full(8, 3.0))
-    reached = command * (1 - np.exp(-2 * period_s / lag_s))  # from rest, a period and the delay later
-    assert (command >= asked).all() and (reached <= asked + 1e-9).all()
-    assert np.allclose(command, 6.0) == (period_s <= 0.05)  # as wished, at a quick rate
+    asked = np.linalg.pinv(VEHICLE.input_matrix) @ np.array([10.0, 5.0, -8.0, 0.0, 0.0, 0.0])  # no moment
+    command = agent._overdrive.command(np.zeros(8), asked, agent._leads())
+    factor = float(command @ asked / (asked @ asked))
+    assert np.allclose(command, factor * asked)
+    reached = factor * (1 - np.exp(-2 * period_s / lag_s))  # from rest, a period and the delay later
+    assert factor >= 1.0 and reached <= 1.0 + 1e-9
+    assert np.isclose(factor, 2.0) == (period_s <= 0.05)  # as wished, at a quick rate
 
 
 def test_odometry_that_jumps_does_not_change_the_mass() -> None:

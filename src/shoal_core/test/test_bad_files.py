@@ -102,20 +102,61 @@ MISTAKES = {
         "thruster1' is zero, expected a vector with a length",
     ),
     "thruster twice": ("vehicles", "name: thruster2", "name: thruster1", "repeat, expected each once"),
-    "limits for some thrusters": ("vehicles", "[40.08, 40.08, 49.95, 49.95, ", "[", "has 4 entries, expected 8 or one"),
+    "no actuator for a thruster": (
+        "vehicles",
+        "thrusters: [thruster3, thruster4, ",
+        "thrusters: [thruster3, ",
+        "sets.ng2024.actuators: none for thruster4, expected one for each thruster",
+    ),
+    "two actuators of a thruster": (
+        "vehicles",
+        "thrusters: [thruster3, ",
+        "thrusters: [thruster1, thruster3, ",
+        "sets.ng2024.actuators: thruster 'thruster1' has two entries, expected one",
+    ),
+    "actuator of no thruster": (
+        "vehicles",
+        "thrusters: [thruster3, ",
+        "thrusters: [thruster9, thruster3, ",
+        "thruster 'thruster9' is unknown, expected one of thruster1",
+    ),
+    "slew of a fixed thruster": (
+        "vehicles",
+        "        lag: {value: 0.15, unit: s, source: Shoal's assumption for a T200 (not in Fosso 2023)}\n",
+        "        lag: {value: 0.15, unit: s, source: none}\n        slew: {value: 6, unit: rad/s, source: none}\n",
+        "slew and thruster 'thruster1' .fixed. do not fit, expected slew for azimuths",
+    ),
+    "no limit": (
+        "vehicles",
+        "        max_forward: {value: 6.2, unit: N, source: Fosso et al. 2023 (input bound of the controller)}\n",
+        "",
+        "max_forward or max_reverse is missing, expected both with a linear curve",
+    ),
+    "unknown thruster table": (
+        "vehicles",
+        "table: t200",
+        "table: t300",
+        "thrusters: 't300' is unknown; did you mean 't200'. .expected a file or",
+    ),
+    "voltage out of range": (
+        "vehicles",
+        "voltage: {value: 16.0",
+        "voltage: {value: 24",
+        "voltage of 24 V, expected 10 to 20 V",
+    ),
     "key twice": (
         "vehicles",
-        "version: 1\n",
-        "version: 1\nversion: 1\n",
+        "version: 2\n",
+        "version: 2\nversion: 2\n",
         "line 10, column 1: key 'version' appears twice",
     ),
     "not YAML": ("vehicles", "thrusters:\n", "thrusters: [\n", "not valid YAML at line"),
-    "later version": ("vehicles", "version: 1\n", "version: 2\n", "version = 2: expected less than or equal to 1"),
+    "later version": ("vehicles", "version: 2\n", "version: 3\n", "version = 3: expected less than or equal to 2"),
     "unknown vehicle type": (
         "fleets",
         "type: bluerov2_heavy",
         "type: bluerov9",
-        "vehicles.0 .bluerov2.: vehicles: 'bluerov9' is unknown; expected a file or one of",
+        "vehicles.0 .bluerov2.: vehicles: 'bluerov9' is unknown; did you mean 'bluerov2'. .expected a file or",
     ),
     "unknown set in a fleet": (
         "fleets",
@@ -164,7 +205,7 @@ MISTAKES = {
         "controllers",
         "controller: nmpc",
         "controller: pdi",
-        "controller = 'pdi': unknown; expected one of nmpc, pid, dompc, or your own package.module:Name",
+        "controller = 'pdi': unknown; expected one of nmpc, pid, .*dompc, or your own package.module:Name",
     ),
     "controller that is not one": (
         "controllers",
@@ -188,7 +229,7 @@ MISTAKES = {
         "campaigns",
         "task: follow_path",
         "task: follow",
-        "task = 'follow': unknown; expected one of follow_path, hold_station, exchange, recover, or your own",
+        "task = 'follow': unknown; expected one of follow_path, hold_station, exchange, join, recover, or your own",
     ),
     "vary a key that no controller has": (
         "campaigns",
@@ -278,14 +319,14 @@ def test_everything_that_ships_is_right() -> None:
 
 
 def test_a_lost_axis_is_a_warning_that_names_it(tmp_path: Path) -> None:
-    """Six thrusters: the classic BlueROV2's layout cannot pitch."""
-    lines = [line for line in VEHICLE.splitlines() if not re.search("name: thruster[78]", line)]
-    text = re.sub(r"(max_\w+_thrust: \{value: )\[[^]]*\]", r"\g<1>40.0", "\n".join(lines))
+    """Without vertical thrusters nobody dives; that it rights itself needs none."""
+    lines = [line for line in VEHICLE.splitlines() if not re.search("name: thruster[5678]", line)]
+    text = re.sub(r", thruster[5-8]\b", "", "\n".join(lines))
     path = written(tmp_path, "vehicles", text)
     for arguments in (("check", path), ("vehicle", "show", path)):
         outcome = run(*arguments)
         assert outcome.exit_code == 0
         assert re.search(
-            r"^warning: .*mine.yaml: thrusters: .* rank 5 < 6: no thrust along pitch; expected", outcome.stderr
+            r"^warning: .*mine.yaml: thrusters: .* rank 3 < 6: no thrust along heave, and .*; expected", outcome.stderr
         )
         assert outcome.stderr.count("\n") == 1, "once is enough"

@@ -43,7 +43,8 @@ def still(vehicle, state: np.ndarray = LEVEL, **more) -> Plant:  # type: ignore[
     from dataclasses import replace
 
     ideal = replace(
-        vehicle, thrusters=tuple(replace(t, time_constant_s=0.0, dead_band_N=0.0) for t in vehicle.thrusters)
+        vehicle,
+        thrusters=tuple(replace(t, time_constant_s=0.0, dead_band_N=0.0, curve=None) for t in vehicle.thrusters),
     )
     return Plant([ideal], state[None], **more)
 

@@ -2,15 +2,18 @@
 
 Each case writes the file with one number changed, loads it as a user would, and compares what comes of it: the motion
 of a short run, the points of a path, the jobs of a campaign, the commands of a joystick. A value that acts in one
-situation only is tried in that situation; `SITUATIONS` lists those.
+situation only is tried in that situation; `SITUATIONS` lists those. Of numbers that are alike, a sample is tried;
+all of them with `SHOAL_EVERY_VALUE=1 make test ARGS=src/shoal_core/test/test_every_value_acts.py`.
 """
 
 from __future__ import annotations
 
 import copy
 import importlib
+import os
 import pkgutil
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -26,12 +29,15 @@ from shoal.config.file_model import FileModel
 from shoal.config.files import config_roots, read_yaml
 from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
+from shoal.evaluation.metrics import summarise
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.guidance.path_file import load_path
 from shoal.messages.state import State
 from shoal.simulation.conditions import Condition, load_condition
+from shoal.simulation.plant import Plant
 from shoal.simulation.world import World
 from shoal.tasks.run import RunSpec, simulate
+from shoal.vehicles.actuators import Devices
 from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal_gazebo.generate import generated_files
 from shoal_teleop.layout import load_layout
@@ -90,12 +96,30 @@ def other(key: Key, value: Any) -> Any:
     return value * 1.25 if value else 0.05
 
 
-CASES = [
-    pytest.param(kind, file.stem, key, id=f"{kind}/{file.stem}:{'.'.join(map(str, key))}")
-    for kind in KINDS
-    for file in sorted((CONFIG / kind).glob("*.yaml"))
-    for key in numbers(read_yaml(file))
-]
+ALL = "SHOAL_EVERY_VALUE"  # in the environment: all numbers of all files, not a sample of those that are alike
+SHARE = 0.05  # of those
+
+
+def alike(kind: str, key: Key) -> tuple[str, Key]:
+    """The same for numbers that the same code reads: elements of lists, parameter sets."""
+    parts = key if kind != "vehicles" or key[0] != "sets" else (key[0], "*", *key[2:])
+    return kind, tuple("*" if isinstance(part, int) else part for part in parts)
+
+
+def cases() -> Iterator[Any]:
+    """Of numbers that are alike one, and by chance some of the others; another chance when the file changes."""
+    known = set()
+    for kind in KINDS:
+        for file in sorted((CONFIG / kind).glob("*.yaml")):
+            chance = np.random.default_rng([zlib.crc32(file.read_bytes()), 1])
+            for key in numbers(read_yaml(file)):
+                taken = chance.random() < SHARE or alike(kind, key) not in known or ALL in os.environ
+                known.add(alike(kind, key))
+                if taken:
+                    yield pytest.param(kind, file.stem, key, id=f"{kind}/{file.stem}:{'.'.join(map(str, key))}")
+
+
+CASES = list(cases())
 
 
 @pytest.mark.parametrize(("kind", "name", "key"), CASES)
@@ -150,13 +174,37 @@ def of_vehicle(file: Path, key: Key) -> np.ndarray:
         start[name] = State(np.array([0, 0, 5.0, 0.9, 0.2, 0.3, 0.2449, 0.4, -0.3, 0.7 * down, 0.5, -0.6, 0.7]))
         start[name].array[3:7] /= np.linalg.norm(start[name].array[3:7])
     world = World(fleet, start, load_condition("default"), 1, 0.1, 5.0)
-    signs = np.where(np.arange(len(vehicle.thrusters)) % 2, 1.0, -1.0)
+    signs = np.where(np.arange(vehicle.input_count) % 2, 1.0, -1.0)
     rows = []
     for scale_N in (500.0, -500.0, 500.0, -500.0, 0.22, 0.22, 0.22, 0.0, 0.0):
         for name in fleet.names:
             world.command(name, scale_N * signs, world.t_s, world.t_s)
         world.step(0.1)
         rows.append(world.states.copy())
+    return np.array(rows)
+
+
+def of_surfaced_vehicle(file: Path, key: Key) -> np.ndarray:
+    """Thrust of all thrusters at half a metre above and below the surface, and in between."""
+    vehicle = vehicle_of(file, key)
+    rows = []
+    for depth_m in np.linspace(-0.3, 0.2, 6):
+        plant = Plant([vehicle], np.array([[0, 0, depth_m, 0.9, 0.3, 0.25, 0.19, *np.zeros(6)]]))
+        rows.append(plant.step(vehicle.input_max_N[None] / 2, 0.1).copy())
+    return np.array(rows)
+
+
+def of_place(file: Path, key: Key) -> np.ndarray:
+    return np.concatenate([of_vehicle(file, key).ravel(), of_surfaced_vehicle(file, key).ravel()])
+
+
+def of_device(file: Path, key: Key) -> np.ndarray:
+    """What is sent for forces of all sizes, and what comes of it."""
+    rows = []
+    for thruster in vehicle_of(file, key).thrusters:
+        for force_N in (*np.linspace(-60, 60, 61), *np.linspace(-2, 2, 41), *np.linspace(0, 0.2, 41)):
+            inputs = np.array([force_N] * thruster.inputs)
+            rows.append([thruster.to_device(inputs)[0], Devices((thruster,))(inputs)[0]])
     return np.array(rows)
 
 
@@ -273,22 +321,31 @@ OUTCOMES: dict[str, Callable[[Path, Key], Any]] = {
     "paths": of_path,
     "joysticks": of_joystick,
 }
+
+
+def of_verdict(file: Path, key: Key) -> dict[str, Any]:
+    """Bounds that the run is judged by."""
+    summary = summarise(simulate(RunSpec("line", condition=str(file), controller="pid", duration_s=1.0)))
+    return {name: result.bound for name, result in summary.metrics.items()}
+
+
 # (kind of file, which keys, run in which they act)
 SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] = [
     ("controllers", lambda key: key[-1] == "deadline_periods", of_slow_controller),
     # Water does not know a size; collisions do.
     ("vehicles", lambda key: key[0] == "size_m", of_gazebo_model),
-    # A vertical thruster gives the same moment at whatever height it sits.
-    (
-        "vehicles",
-        lambda key: key[0] == "thrusters" and int(key[1]) >= 4 and key[2:] == ("position_m", 2),
-        of_gazebo_model,
-    ),
+    # A propeller in deep water gives all it can.
+    ("vehicles", lambda key: "propeller_diameter" in key, of_surfaced_vehicle),
+    # A thruster gives the same moment wherever along its direction it sits; not so at the surface.
+    ("vehicles", lambda key: "position_m" in key, of_place),
+    # Signals of a device are not seen from outside.
+    ("vehicles", lambda key: "curve" in key, of_device),
     # Of a set with values for diving and rising, the mean of the two is for Gazebo, which knows no such difference.
     ("vehicles", lambda key: key[1:2] == ("ng2024",) and key[2] in MEAN_HEAVE and key[-1] == 2, of_gazebo_model),
     # Limits act when they are reached.
     ("fleets", lambda key: key[0] in ("sight", "distance"), of_crowd),
     ("fleets", lambda key: key[-1] == "thrust_limit_N", of_fleet_in_current),
+    ("conditions", lambda key: key[0] == "bounds", of_verdict),
     # Another structure of the mass matrix: with pid, no solver has to be compiled for it.
     ("conditions", lambda key: "cg_offset_m" in key, of_condition_with_pid),
     # A believed lag below what is believed at the start in any case is a prior of the estimate, no more.

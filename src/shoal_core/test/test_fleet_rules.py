@@ -15,7 +15,8 @@ from shoal.control.nmpc.controller import NmpcController
 from shoal.control.registry import load_controller_file
 from shoal.control.settings import NmpcSettings
 from shoal.estimation.timing_bank import TimingBankSettings
-from shoal.fleet.agent import Agent, AgentSettings, Timing
+from shoal.fleet.agent import Agent
+from shoal.fleet.agent_settings import AgentSettings, Timing
 from shoal.fleet.neighbours import NeighbourSettings, forecast
 from shoal.messages.command import Command
 from shoal.messages.directive import Directive

@@ -36,13 +36,17 @@ def randomise(filters: list[Filter], seed: int) -> None:
             getattr(one, name)[:] = value
 
 
+@pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_machine_code_and_casadi_agree(seed: int) -> None:
+def test_machine_code_and_casadi_agree(seed: int, gated: bool) -> None:
     library = load_library(SOURCE)
     if library is None:
         pytest.skip("no C compiler")
     filters: list[Filter] = [CompiledFilter(STRUCTURE, library), CasadiFilter(STRUCTURE)]
     randomise(filters, seed)
+    for one in filters:
+        one.gate[:] = 0.02 if gated else np.inf  # lengths and sigmas that some exceed and some do not
+    left_out = 0
     rng = np.random.default_rng(100 + seed)
     for _ in range(3):  # predictions and corrections in any order
         steps = rng.integers(0, 3, 2)
@@ -53,17 +57,52 @@ def test_machine_code_and_casadi_agree(seed: int) -> None:
             for _ in range(steps[0]):
                 np.testing.assert_allclose(one.predict(force, segment), segment.end_N(force), atol=1e-12)
             for _ in range(steps[1]):
-                one.correct(measured)
-        for name in ("state", "disturbances", "covariance"):
+                left_out += one.correct(measured)
+        for name in ("state", "disturbances", "covariance", "residual", "taken"):
             np.testing.assert_allclose(
                 getattr(filters[0], name), getattr(filters[1], name), rtol=1e-9, atol=1e-9, err_msg=name
             )
     assert np.abs(filters[1].state).max() < 10.0
+    assert gated or left_out == 0
     mean = Segment.steady(segment.mean_N(force), segment.duration_s)
     for one in filters:  # a lag acts through the mean force
         lagged, steady = one.step(filters[1].state, force, segment), one.step(filters[1].state, force, mean)
         np.testing.assert_allclose(lagged[0], steady[0], atol=1e-12)
         np.testing.assert_allclose(lagged[1], segment.end_N(force), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "casadi"])
+def test_a_block_beyond_its_gate_is_left_out_by_the_distance_that_matrices_give(kind: str) -> None:
+    """Against the textbook: the rest is taken in first, then the position is judged by dᵀ S⁻¹ d."""
+    library = load_library(SOURCE)
+    if library is None:
+        pytest.skip("no C compiler")
+    one = CompiledFilter(STRUCTURE, library) if kind == "compiled" else CasadiFilter(STRUCTURE)
+    randomise([one], 3)
+    p, r = one.covariance.reshape(SIZE, SIZE).copy(), np.diag(one.variance)
+    before, measured = one.state.copy(), one.state.copy()
+    measured[7:13] += 0.2
+    measured[0:3] += (0.4, -0.3, 0.2)
+    h = np.eye(SIZE)[3:12]  # all but the position
+    gain = p @ h.T @ np.linalg.inv(h @ p @ h.T + r[3:, 3:])
+    change = gain @ np.concatenate([np.zeros(3), np.full(6, 0.2)])
+    after = p - gain @ h @ p
+    gap = measured[0:3] - before[0:3] - change[0:3]
+    distance = float(gap @ np.linalg.inv(after[:3, :3] + r[:3, :3]) @ gap)
+    covariance, disturbances = one.covariance.copy(), one.disturbances.copy()
+    for sigmas2, length2, left_out in (
+        (0.99 * distance, 0.0, 1),
+        (1.01 * distance, 0.0, 0),
+        (0.99 * distance, 1.01 * float(gap @ gap), 0),
+    ):
+        one.covariance[:], one.state[:], one.disturbances[:] = covariance, before, disturbances
+        one.gate[:] = length2, np.inf, np.inf, np.inf, sigmas2
+        assert one.correct(measured) == left_out
+        np.testing.assert_allclose(one.residual[:3], gap, atol=1e-9)
+        np.testing.assert_array_equal(one.taken, [1 - left_out, 1, 1, 1])
+        if left_out:
+            np.testing.assert_allclose(one.state[:3], before[:3] + change[:3], atol=1e-9)
+            np.testing.assert_allclose(one.covariance.reshape(SIZE, SIZE), after, atol=1e-9)
 
 
 def test_without_a_compiler_it_is_casadi(monkeypatch: pytest.MonkeyPatch) -> None:

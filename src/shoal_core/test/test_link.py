@@ -110,7 +110,7 @@ def test_delay_is_kept(periods: int) -> None:
 
 
 def test_jitter_reorders_and_the_receiver_keeps_the_newest() -> None:
-    channel, table = link(delay_s=0.1, jitter_s=1.0), NeighbourTable(["a"], 0.0, 2.0)
+    channel, table = link(delay_s=0.1, jitter_s=1.0), NeighbourTable("me", ["a"], 0.0, 2.0)
     arrived: list[int] = []
     kept: list[int] = []
     for i in range(300):

@@ -27,8 +27,10 @@ def margins_of(belief: Belief) -> dict[str, Margins]:
 
 def test_margins_at_the_shipped_belief() -> None:
     """Lag 0.15 s, delay 0.05 s at 20 Hz: a change of weights, noise, grid or overdrive must not eat them up."""
+    _, agent = nmpc_controller("nmpc", VEHICLE, 0.05)
+    assert (agent.thruster_lead, agent.moment_lead) == (Belief().wanted_lead, Belief().wanted_moment_lead)
     for axis, found in margins_of(Belief()).items():
-        later_s, sooner_s = (0.11, 0.2) if axis in TRANSLATIONS else (0.05, 0.075)
+        later_s, sooner_s = (0.11, 0.2) if axis in TRANSLATIONS else (0.08, 0.1)
         assert found.later_s is None or found.later_s >= later_s, axis
         assert found.sooner_s is None or found.sooner_s >= sooner_s, axis
         assert found.more_gain is None or found.more_gain >= 1.8, axis
@@ -42,10 +44,13 @@ def test_to_believe_in_no_lag_is_the_most_fragile_belief() -> None:
         assert later is not None and before is not None and later < before / 2
 
 
-def test_without_overdrive_there_is_more_room() -> None:
-    for axis, found in margins_of(Belief(wanted_lead=1.0)).items():
-        assert found.later_s is not None and found.later_s >= 0.08, axis
-        assert found.sooner_s is None or found.sooner_s >= 0.1, axis
+def test_overdrive_of_moments_costs_margin() -> None:
+    without, overdriven = margins_of(Belief()), margins_of(Belief(wanted_moment_lead=2.0))
+    for axis in ("roll", "pitch", "yaw"):
+        later_s, less_s = without[axis].later_s, overdriven[axis].later_s
+        assert later_s is not None and less_s is not None and less_s < later_s - 0.02, axis
+    for axis in TRANSLATIONS:  # theirs is not touched by it
+        assert without[axis].later_s == overdriven[axis].later_s
 
 
 def test_gains_are_those_of_a_damped_vehicle() -> None:
@@ -84,7 +89,7 @@ def test_the_linear_loop_and_the_simulator_agree() -> None:
     for lag_s in (0.03, 0.05, 0.08, 0.15):
         for extra_s in (0.0, 0.03, 0.08, 0.12):
             unstable.append(max(loop.spectral_radius(lag_s, 0.05 + extra_s) for loop in loops) > 1)
-            agree.append(unstable[-1] == (swing_dps(lag_s, extra_s) > 12))
+            agree.append(unstable[-1] == (swing_dps(lag_s, extra_s) > 6))
     assert sum(agree) >= 15
     assert 3 <= sum(unstable) <= 13
 

@@ -19,7 +19,7 @@ def odometry(stamp_s: float, x: float = 0.0, heading: float = 0.0) -> Odometry:
 
 
 def test_newest_by_stamp_whatever_the_sequence() -> None:
-    table = NeighbourTable(["b"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
     table.add_plan(plan(1.0, 1.0, sequence=500), 1.0)
     table.add_plan(plan(1.2, 2.0, sequence=1), 1.2)  # its controller was restarted
     table.add_plan(plan(1.1, 3.0, sequence=501), 1.1)  # overtaken on the way
@@ -27,13 +27,13 @@ def test_newest_by_stamp_whatever_the_sequence() -> None:
 
 
 def test_strangers_are_not_neighbours() -> None:
-    table = NeighbourTable(["b"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
     table.add_plan(plan(1.0, name="stranger"), 1.0)
     assert table.known(1.0) == {}
 
 
 def test_odometry_takes_over_when_the_plan_is_old_and_gives_back() -> None:
-    table = NeighbourTable(["b"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
     table.add_plan(plan(1.0, 1.0), 1.0)
     table.add_odometry("b", odometry(1.4, 7.0, heading=np.pi / 2), 1.4)
     assert table.known(1.4)["b"].positions_m[0, 0] == 1.0
@@ -47,14 +47,14 @@ def test_odometry_takes_over_when_the_plan_is_old_and_gives_back() -> None:
 
 
 def test_no_fallback_when_it_is_off() -> None:
-    table = NeighbourTable(["b"], 0.0, 2.0)
+    table = NeighbourTable("me", ["b"], 0.0, 2.0)
     table.add_plan(plan(1.0, 1.0), 1.0)
     table.add_odometry("b", odometry(9.0, 7.0), 9.0)
     assert table.known(9.0)["b"].positions_m[0, 0] == 1.0
 
 
 def test_lost_after_silence_also_for_who_never_sent_a_plan() -> None:
-    table = NeighbourTable(["b", "c"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b", "c"], 0.5, 2.0)
     table.known(10.0)  # we begin here
     table.add_plan(plan(11.0), 11.0)
     assert table.lost(11.9) == {}
@@ -65,7 +65,7 @@ def test_lost_after_silence_also_for_who_never_sent_a_plan() -> None:
 
 
 def test_bad_numbers_do_not_replace_good_ones() -> None:
-    table = NeighbourTable(["b"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
     table.add_odometry("b", odometry(1.0, 1.0), 1.0)
     table.add_odometry("b", odometry(1.1, float("nan")), 1.1)
     table.add_odometry("b", odometry(0.9, 5.0), 0.9)
@@ -73,7 +73,7 @@ def test_bad_numbers_do_not_replace_good_ones() -> None:
 
 
 def test_after_the_clock_went_back_nothing_from_the_future_stays() -> None:
-    table = NeighbourTable(["b"], 0.5, 2.0)
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
     table.add_plan(plan(100.0), 100.0)
     table.clear()
     table.add_plan(plan(100.1), 0.1)  # was on its way

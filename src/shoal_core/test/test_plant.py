@@ -81,7 +81,7 @@ def test_machine_code_and_virtual_machine_agree(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_plant_is_the_dynamics(name: str) -> None:
     """With perfect thrusters it does what the equations do, here stepped by other code at half the step."""
-    vehicle = with_thrusters(shipped(name), time_constant_s=0.0, dead_band_N=0.0)
+    vehicle = with_thrusters(shipped(name), time_constant_s=0.0, dead_band_N=0.0, curve=None)
     commands = np.random.default_rng(2).uniform(-3, 3, (20, 8))
     plant, current = Plant([vehicle], at_rest(), Constant((0.2, 0.1, 0.0))), np.array([0.2, 0.1, 0.0])
     for command in commands:

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.fleet.stop import StopLatch, StopState
 from shoal.messages.health import Code, Mode
+from shoal.messages.odometry import Odometry
 from swim import PERIOD_S, Swim
 
 
@@ -84,7 +85,12 @@ def test_a_clock_that_jitters_is_not_reset() -> None:
 
 
 def test_time_is_that_of_odometry_while_the_clock_message_is_on_its_way() -> None:
-    runtime = Swim().runtime
-    assert runtime.time(1.0, stamp_s=1.05) == 1.05
-    assert runtime.time(1.0, stamp_s=0.9) == 1.0
-    assert runtime.time(1.0, stamp_s=1001.0) == 1.0  # an absurd stamp is no time
+    """Of a simulated clock; by any other one a stamp that is ahead is wrong."""
+    for coarse_clock, expected_s in ((True, 1.05), (False, 1.0)):
+        swim = Swim(coarse_clock=coarse_clock)
+        swim.runtime.on_odometry(Odometry(1.05, swim.odometry().state), 1.0)
+        assert swim.runtime.time(1.0) == expected_s
+        swim.runtime.on_odometry(Odometry(1001.0, swim.odometry().state), 1.1)
+        assert swim.runtime.time(1.1) == 1.1  # an absurd stamp is no time
+        swim.runtime.on_odometry(Odometry(1.1, swim.odometry().state), 1.2)
+        assert swim.runtime.time(1.2) == 1.2

@@ -70,17 +70,18 @@ class Trial:
 
 
 @pytest.mark.parametrize("delay", [0, 1])
-def test_thrusters_without_lag_as_in_gazebo_tumble_only_without_the_bank(delay: int) -> None:
+def test_thrusters_without_lag_as_in_gazebo_oscillate_only_without_the_bank(delay: int) -> None:
     """Believed: 0.15 s of lag and one period of delay, as shipped."""
     condition = timing(0.0, 0.15, delay, 1)
-    assert Trial(condition, 1, 10.0, enabled=False).tilt_deg.max() > 60
+    assert all(h.has(Code.OSCILLATION) for h in Trial(condition, 1, 6.0, enabled=False).health)
     trial = Trial(condition, 1, 15.0)
+    assert not any(h.has(Code.OSCILLATION) for h in trial.health)
     assert trial.tilt_deg.max() < 30
     assert trial.tilt_deg[trial.times_s > 5].max() < 10
     assert figures(trial.recording).rmse_m < 0.02
     for health in trial.health:
         assert health.has(Code.TIMING_DIFFERS) and not health.has(Code.TIMING_AT_EDGE)
-        assert health.timing_certainty is not None and health.timing_certainty > 0.8
+        assert health.timing_certainty is not None and health.timing_certainty > 0.6
     assert all(not h.has(Code.TIMING_DIFFERS) for h in Trial(condition, 1, 1.0, enabled=False).health)
 
 
@@ -106,15 +107,16 @@ def test_no_belief_tumbles_anybody(
 
 
 def test_the_truth_is_found_within_a_second() -> None:
-    """Total of lag and delay within 75 ms, for most of 12 starts with beliefs drawn at random."""
+    """Total of lag and delay within 75 ms, for nine of ten vehicles with beliefs drawn at random, in waves as well."""
     rng = np.random.default_rng(5)
     close = []
-    for seed in range(12):
-        lag_s, believed_s = rng.choice([0.0, 0.05, 0.15, 0.3]), rng.choice([0.0, 0.15, 0.3])
-        condition = timing(float(lag_s), float(believed_s), int(rng.integers(0, 6)), int(rng.integers(0, 4)))
-        trial = Trial(condition, seed, 1.5)
+    for seed in range(16):
+        lag_s, believed_s = rng.choice([0.0, 0.05, 0.15, 0.3, 0.4]), rng.choice([0.0, 0.15, 0.3])
+        name = ("default", "current_025_waves")[seed % 2]
+        condition = timing(float(lag_s), float(believed_s), int(rng.integers(0, 7)), int(rng.integers(0, 5)), name)
+        trial = Trial(condition, seed, 1.05)
         close += list(np.abs(trial.believed_s[round(1.0 / PERIOD_S)] - trial.true_s) < 0.0751)
-    assert np.mean(close) >= 0.8
+    assert np.mean(close) >= 0.9
 
 
 def test_quiet_water_does_not_make_it_drift() -> None:
@@ -226,7 +228,7 @@ class Bench:
         self.plant = Plant([type(VEHICLE)(**{**vars(VEHICLE), "thrusters": thrusters})], level()[None])
         self.waiting = [np.zeros(8)] * delay
         self.rng, self.age_s, self.t_s = np.random.default_rng(3), age_s, 0.0
-        self.switches, self.held = 0, False
+        self.switches, self.held, self.probed = 0, False, False
 
     def run(self, seconds: float, thrust_N: float = 4.0) -> TimingEstimate:
         for _ in range(round(seconds / PERIOD_S)):
@@ -235,6 +237,8 @@ class Bench:
             stamp_s = self.t_s - self.age_s  # wrong by as much: the state is of now
             self.switches += self.bank.measure(self.t_s, stamp_s, measured, self.plant.states[0], np.zeros(3))
             command = thrust_N * self.rng.uniform(-1, 1, 8)
+            if self.probed:
+                command += self.bank.probe_N(self.t_s)
             self.bank.command(self.t_s, command)
             self.waiting.append(0 * command if self.held else command)
             self.plant.step(self.waiting.pop(0)[None], PERIOD_S)
@@ -315,6 +319,31 @@ def test_thrust_is_held_back_until_the_timing_is_confirmed() -> None:
     idle = Bench(0.15, 1, SHIPPED)
     idle.run(TimingBankSettings().start_s + 2 * PERIOD_S, thrust_N=0.0)  # nothing to learn from: not for ever
     assert idle.bank.thrust_share == 1.0
+
+
+def test_a_yaw_to_and_fro_shows_the_timing_and_nothing_else_moves() -> None:
+    bench = Bench(0.15, 1, SHIPPED)
+    bank, settings = bench.bank, TimingBankSettings()
+    assert not bank.probe_N(0.0).any()  # before there is odometry
+    bank.begin(0.0, np.zeros(3))
+    times_s = settings.probe_s * (np.arange(40) + 0.5) / 40
+    wrenches = np.array([VEHICLE.thrust_matrix @ bank.probe_N(float(t_s)) for t_s in times_s])
+    np.testing.assert_allclose(wrenches[:, :5], 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(wrenches[:, 5]), settings.probe_Nm)
+    rate = np.cumsum(wrenches[:, 5])
+    assert rate[-1] == pytest.approx(0.0, abs=1e-9)  # and comes to rest
+    assert np.sum(rate) == pytest.approx(0.0, abs=2.1 * settings.probe_Nm)  # where it began
+    bench.run(1.0)
+    assert bank.thrust_share == 1.0 and not bank.probe_N(bench.t_s).any()  # known: no more of it
+    assert not TimingBank(VEHICLE, SHIPPED, 0.5, TimingBankSettings(probe_Nm=0.0)).probe_N(0.1).any()
+
+
+@pytest.mark.parametrize(("lag_s", "delay"), [(0.0, 0), (0.1, 4), (0.3, 1)])
+def test_the_probe_alone_shows_the_timing(lag_s: float, delay: int) -> None:
+    """A vehicle that has nothing to do at its start would show nothing of it."""
+    bench = Bench(lag_s, delay, SHIPPED)
+    bench.probed = True
+    assert bench.run(1.0, thrust_N=0.0).total_s == pytest.approx(lag_s + delay * PERIOD_S, abs=0.0751)
 
 
 def test_the_clock_may_go_back() -> None:

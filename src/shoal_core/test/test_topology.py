@@ -50,7 +50,7 @@ def test_given_pairs_are_kept_directed_and_once() -> None:
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("mesh", "'mesh' is unknown; expected one of: all, ring, chain, star, none"),
+        ("mesh", "'mesh' is unknown; expected one of: all, ring, chain, star, across, none"),
         ([("a", "x")], "'x' in pair .* is unknown; expected one of: a, b, c, d"),
         ([("a", "a")], "one vehicle twice"),
         ([("a", "b", "c")], "expected two vehicle names"),

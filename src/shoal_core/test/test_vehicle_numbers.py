@@ -141,18 +141,6 @@ def test_linearisation_is_the_slope(name: str) -> None:
             np.testing.assert_allclose(matrix[:, j], slope, atol=2e-6, rtol=1e-6)
 
 
-def test_allocation_keeps_the_direction_of_too_large_a_wrench() -> None:
-    for name in SETS:
-        vehicle, rng = shipped(name), np.random.default_rng(4)
-        for _ in range(20):
-            wrench = rng.uniform(-1, 1, 6) * np.array([300, 300, 300, 40, 40, 40])
-            thrust = allocate(vehicle, wrench)
-            assert np.all(thrust <= vehicle.thrust_max_N + 1e-9) and np.all(thrust >= vehicle.thrust_min_N - 1e-9)
-            given = vehicle.thrust_matrix @ thrust
-            np.testing.assert_allclose(given, wrench * (given @ wrench) / (wrench @ wrench), atol=1e-6)
-            assert given @ wrench > 0
-
-
 def test_lost_axes_are_named() -> None:
     vehicle = shipped("wu2018")
     for kept, lost in (
@@ -162,4 +150,16 @@ def test_lost_axes_are_named() -> None:
         ((0, 1, 2, 3), ["heave", "roll", "pitch"]),
         ((4, 5, 6, 7), ["surge", "sway", "yaw"]),
     ):
-        assert replace(vehicle, thrusters=tuple(vehicle.thrusters[i] for i in kept)).lost_axes() == lost
+        some = replace(vehicle, thrusters=tuple(vehicle.thrusters[i] for i in kept))
+        assert some.lost_axes() == lost
+        assert some.controlled_axes == set(AXES) - set(lost)
+
+
+def test_inputs_keep_the_numbers_of_their_own_thruster() -> None:
+    vehicle = shipped("ng2024")
+    slow = replace(vehicle.thrusters[3], time_constant_s=0.4)
+    mixed = replace(vehicle, thrusters=(*vehicle.thrusters[:3], slow, *vehicle.thrusters[4:]))
+    assert mixed.input_lag_s.tolist() == [0.15, 0.15, 0.15, 0.4, 0.15, 0.15, 0.15, 0.15]
+    assert mixed.input_max_N[:4].tolist() == [40.08, 40.08, 49.95, 49.95]
+    assert mixed.input_min_N[:4].tolist() == [-49.95, -49.95, -40.08, -40.08]
+    assert (mixed.input_count, mixed.input_names[3]) == (8, "thruster4")

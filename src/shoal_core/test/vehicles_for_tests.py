@@ -37,9 +37,15 @@ def full_matrices() -> Vehicle:
     )
 
 
+def vessel() -> Vehicle:
+    """A BlueROV2's hull at the surface, four horizontal thrusters."""
+    base = with_thrusters(shipped("wu2018"), 0, 1, 2, 3)
+    return replace(base, buoyancy_N=base.weight_N, waterplane=np.array([900.0, 12.0, 25.0]))
+
+
 def vehicle_named(name: str) -> Vehicle:
-    """One of the sets, or the one with full matrices."""
-    return full_matrices() if name == "full" else shipped(name)
+    """One of the sets, the one with full matrices, or the vessel."""
+    return {"full": full_matrices, "vessel": vessel}.get(name, lambda: shipped(name))()
 
 
 def with_thrusters(vehicle: Vehicle, *indices: int) -> Vehicle:

@@ -108,7 +108,7 @@ class DompcController(Controller):
         stats = self._mpc.solver_stats
         failed = Issue(Code.SOLVER_FAILED, Severity.WARNING, str(stats["return_status"]))
         if not np.isfinite(thrust).all():
-            thrust = np.zeros(len(self._vehicle.thrusters))
+            thrust = np.zeros(self._vehicle.input_count)
         return ControlOutput(
             thrust,
             np.array([t_s]),
@@ -170,7 +170,7 @@ def _model(vehicle: Vehicle, others: int) -> tuple[Any, dict[str, Any], list[Any
     model = do_mpc.model.Model("continuous", "SX")
     sizes = {"position": 3, "quaternion": 4, "velocity": 3, "rate": 3}
     x = {name: model.set_variable("_x", name, shape=(size, 1)) for name, size in sizes.items()}
-    thrust = model.set_variable("_u", "thrust", shape=(len(vehicle.thrusters), 1))
+    thrust = model.set_variable("_u", "thrust", shape=(vehicle.input_count, 1))
     acceleration = model.set_variable("_z", "acceleration", shape=(6, 1))
     model.set_variable("_tvp", "setpoint", shape=(3, 1))
     model.set_variable("_tvp", "attitude", shape=(4, 1))
@@ -180,7 +180,8 @@ def _model(vehicle: Vehicle, others: int) -> tuple[Any, dict[str, Any], list[Any
     p = structure.split(ca.SX(parameter_vector(vehicle, structure)))
     r, nu = rotation(x["quaternion"]), ca.vertcat(x["velocity"], x["rate"])
     coriolis = coriolis_without_linear_velocity(p, nu) @ nu + coriolis_of_matrix(dynamics.added_mass(p), nu) @ nu
-    load = coriolis + dynamics.damping(p, nu) + dynamics.restoring(p, r) - dynamics.wrench(p, thrust)
+    restoring = dynamics.restoring(p, r, x["position"][2])
+    load = coriolis + dynamics.damping(p, nu) + restoring - dynamics.wrench(p, thrust)
     model.set_rhs("position", r @ x["velocity"])
     model.set_rhs("quaternion", quaternion_rate(x["quaternion"], x["rate"]))
     model.set_rhs("velocity", acceleration[0:3])

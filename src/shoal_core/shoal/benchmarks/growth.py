@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,12 @@ from shoal.benchmarks.result import Result, Row
 from shoal.control.nmpc.backends import choose_backend
 from shoal.control.nmpc.nmpc import Goal, Nmpc, Others
 from shoal.control.settings import NmpcSettings
-from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
 NEIGHBOURS, HORIZONS = (1, 2, 4, 8, 16), (10, 20, 40)
+THRUSTERS, MOST_AS_INPUTS = (4, 8, 16, 32, 64, 160), 32
 STEP_S = 0.1
 SPEED_MPS, SPACING_M = 0.16, 1.95  # neighbours stand a little inside the soft distance: their rows work
 
@@ -26,9 +28,17 @@ SPEED_MPS, SPACING_M = 0.16, 1.95  # neighbours stand a little inside the soft d
 class Case:
     """One controller with its moving point and neighbours; the plant is the model."""
 
-    def __init__(self, backend: str, places: int, horizon: int) -> None:
-        vehicle = load_vehicle("bluerov2_heavy")
-        settings = NmpcSettings(fine_steps=horizon, fine_step_s=STEP_S, coarse_steps=0)
+    def __init__(
+        self,
+        backend: str,
+        places: int,
+        horizon: int,
+        thrusters: int = 8,
+        inputs: Literal["thrusters", "wrench"] = "thrusters",
+    ) -> None:
+        vehicle = vehicle_of(thrusters)
+        settings = NmpcSettings(fine_steps=horizon, fine_step_s=STEP_S, coarse_steps=0, inputs=inputs)
+        self.thrusters, self.inputs = thrusters, inputs
         self._controller = Nmpc(vehicle, settings, places, choose_backend(backend))
         self.places, self.horizon = places, horizon
         self._x, self._previous = np.zeros(13), VehicleModel(vehicle).trim()
@@ -57,6 +67,8 @@ class Case:
         """The figures."""
         return {
             "neighbours": self.places,
+            "thrusters": self.thrusters,
+            "inputs": self.inputs,
             "horizon": self.horizon,
             "median_ms": float(np.median(self._wall_ms)),
             "p99_ms": float(np.percentile(self._wall_ms, 99)),
@@ -70,7 +82,26 @@ class Case:
 def measure(backend: str = "auto", quick: bool = False) -> list[dict[str, Any]]:
     """A row per case; the cases take turns, so that all meet the same machine."""
     counts = NEIGHBOURS[:3] if quick else NEIGHBOURS
-    cases = [Case(backend, places, horizon) for places in counts for horizon in HORIZONS]
+    return _timed([Case(backend, places, horizon) for places in counts for horizon in HORIZONS], quick)
+
+
+def measure_inputs(backend: str = "auto", quick: bool = False) -> list[dict[str, Any]]:
+    """A row per number of thrusters and kind of inputs, for one neighbour and 20 steps of horizon."""
+    cases = [Case(backend, 1, 20, count, "thrusters") for count in THRUSTERS if count <= MOST_AS_INPUTS]
+    cases += [Case(backend, 1, 20, count, "wrench") for count in THRUSTERS]
+    return _timed(cases, quick)
+
+
+def vehicle_of(thrusters: int) -> Vehicle:
+    """A BlueROV2 Heavy with every thruster so often, and as many times the mass; with four, the horizontal ones."""
+    base = load_vehicle("bluerov2_heavy")
+    times = -(-thrusters // 8)
+    copies = [replace(t, name=f"{t.name}_{i}") for i in range(times) for t in base.thrusters][:thrusters]
+    scaled = base.scaled(mass=times, added_mass=times, damping=times, inertia=times)
+    return replace(scaled, buoyancy_N=times * base.buoyancy_N, thrusters=tuple(copies))
+
+
+def _timed(cases: list[Case], quick: bool) -> list[dict[str, Any]]:
     gc.collect()
     gc.freeze()
     for _ in range(2 if quick else 6):

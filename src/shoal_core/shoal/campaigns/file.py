@@ -15,7 +15,7 @@ from shoal.config.files import find_config, load_yaml, validate
 from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError, in_file
 from shoal.simulation.conditions import Condition, load_condition
-from shoal.tasks.run import RunSpec, task_class
+from shoal.tasks.run import LONGEST_S, RunSpec, task_class
 
 Inline = dict[str, Any]  # a condition written in place; needs a name
 Record = Literal["none", "first", "failed", "worst", "all"]
@@ -28,7 +28,8 @@ class Cell(FileModel):
     condition: str | Inline = "default"
     fleet: str | int = "2"
     controller: str = "nmpc"
-    duration_s: float | None = Field(default=None, gt=0)
+    duration_s: float | None = Field(default=None, gt=0, le=LONGEST_S)
+    changes: dict[str, Any] = Field(default_factory=dict)  # {sensors.stamp_offset_s: 0.3}: keys as in vary
 
 
 class Campaign(FileModel):
@@ -40,16 +41,19 @@ class Campaign(FileModel):
     task: str = Field(default="follow_path", description="shipped name or package.module:Name")
     task_settings: dict[str, Any] = Field(default_factory=dict)
     paths: tuple[str, ...] = ()  # of tasks that follow one
-    conditions: tuple[str | Inline, ...] = ("default",)
-    fleets: tuple[str | int, ...] = ("2",)
-    controllers: tuple[str, ...] = ("nmpc",)  # shipped names, files or package.module:Name
+    conditions: tuple[str | Inline, ...] = Field(default=("default",), min_length=1)
+    fleets: tuple[str | int, ...] = Field(default=("2",), min_length=1)
+    controllers: tuple[str, ...] = Field(default=("nmpc",), min_length=1)  # shipped names, files or package.module:Name
     # {link.loss: [0, 0.3], controller.weights.position_xy: [20, 50]}: every combination, with each of the above
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
+    # Keys as in vary: every run is made with these instead, too, seed by seed; `shoal campaign compare` sets them
+    # side by side. Runs that differ in nothing but these share one such baseline.
+    baseline: dict[str, Any] = Field(default_factory=dict)
     metrics: tuple[str, ...] = ()  # package.module:NAME, beyond those of every run
     runs: int = Field(default=20, ge=1)  # seeds per cell; --runs overrides
     first_seed: int = Field(default=0, ge=0)
-    duration_s: float | None = Field(default=None, gt=0)  # None: the task's own
+    duration_s: float | None = Field(default=None, gt=0, le=LONGEST_S)  # None: the task's own
     control_period_s: float | None = Field(default=None, gt=0)  # None: the fleet file's
     record: Record = "worst"  # which runs keep a full recording; worst: of each cell, simulated again when all is done
     series_step_s: float = Field(default=1.0, gt=0)  # of the decimated time series kept of every run
@@ -72,21 +76,32 @@ def load_campaign(name_or_path: str | Path) -> Campaign:
 def campaign_jobs(campaign: Campaign, file: str | Path = "campaign") -> list[Job]:
     """All runs, seed by seed: a campaign that is stopped early has every cell equally often."""
     with in_file(file):
-        _check_paths(campaign)
-        specs = [*_product(campaign), *_listed(campaign)]
-    jobs = [
-        Job(RunSpec(**{**vars(spec), "seed": campaign.first_seed + run}), campaign.metrics)
-        for run in range(campaign.runs)
-        for spec in specs
-    ]
-    by_key = {job.key(): job for job in jobs}
-    with in_file(file):
+        by_key = {job.key(): job for pair in _pairs(campaign, file) for job in pair}
         _refuse_two_contents(by_key, campaign.first_seed)
     return list(by_key.values())
 
 
-def _product(campaign: Campaign) -> Iterator[RunSpec]:
-    """Conditions outside: a report keeps the order of the file."""
+def baseline_keys(campaign: Campaign, file: str | Path = "campaign") -> dict[str, str]:
+    """From the key of each run to that of its baseline; empty for a campaign without."""
+    return {job.key(): baseline.key() for job, *rest in _pairs(campaign, file) for baseline in rest}
+
+
+def _pairs(campaign: Campaign, file: str | Path) -> list[tuple[Job, ...]]:
+    """Each run, with its baseline if there is one."""
+    with in_file(file):
+        _check_paths(campaign)
+        cells = [*_product(campaign), *_listed(campaign)]
+        others = [{}, campaign.baseline] if campaign.baseline else [{}]
+        specs = [tuple(varied(spec, choice | other) for other in others) for spec, choice in cells]
+    return [
+        tuple(Job(RunSpec(**{**vars(s), "seed": campaign.first_seed + run}), campaign.metrics) for s in pair)
+        for run in range(campaign.runs)
+        for pair in specs
+    ]
+
+
+def _product(campaign: Campaign) -> Iterator[tuple[RunSpec, dict[str, Any]]]:
+    """Runs and what is changed in them. Conditions outside: a report keeps the order of the file."""
     follows = task_class(campaign.task).follows_path
     if follows and not campaign.paths:
         return
@@ -97,13 +112,14 @@ def _product(campaign: Campaign) -> Iterator[RunSpec]:
                 for controller in campaign.controllers:
                     spec = _spec(campaign, path, condition, fleet, controller, campaign.duration_s)
                     for choice in combinations(campaign.vary):
-                        yield varied(spec, choice)
+                        yield spec, choice
 
 
-def _listed(campaign: Campaign) -> Iterator[RunSpec]:
+def _listed(campaign: Campaign) -> Iterator[tuple[RunSpec, dict[str, Any]]]:
     for cell in campaign.cells:
         duration_s = cell.duration_s or campaign.duration_s
-        yield _spec(campaign, cell.path, _condition(cell.condition), cell.fleet, cell.controller, duration_s)
+        spec = _spec(campaign, cell.path, _condition(cell.condition), cell.fleet, cell.controller, duration_s)
+        yield spec, cell.changes
 
 
 def _spec(

@@ -14,7 +14,7 @@ from typing import Any
 from shoal.config.files import find_config
 from shoal.control.registry import ControllerFile
 from shoal.errors import ShoalError
-from shoal.evaluation.metrics import all_metrics
+from shoal.evaluation.metrics import all_metrics, check_bounds
 from shoal.fleet.file import Fleet
 from shoal.fleet.generate import resolve_fleet
 from shoal.fleet.setup import settings_of
@@ -88,14 +88,18 @@ def check_inputs(jobs: Iterable[Job]) -> None:
     seen: set[str] = set()
     for job in jobs:
         spec = job.spec
-        mark = json.dumps([spec.task, _plain(spec.task_settings), spec.path, str(spec.fleet), job.controller.name])
+        mark = json.dumps(
+            [spec.task, _plain(spec.task_settings), spec.path, str(spec.fleet), job.controller.name, job.condition.name]
+        )
         if mark in seen:
             continue
         seen.add(mark)
         fleet, condition, controller = load_inputs(spec)
         make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
         settings_of(controller, fleet)
-        all_metrics([*task_class(spec.task).metrics, *job.metrics])
+        metrics = all_metrics([*task_class(spec.task).metrics, *job.metrics])
+        check_bounds(task_class(spec.task).bounds, metrics, f"task {spec.task}")
+        check_bounds(condition.bounds, metrics, f"condition {condition.name}")
 
 
 @lru_cache(maxsize=256)

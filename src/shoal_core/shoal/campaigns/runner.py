@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.campaigns.cluster import Workers
-from shoal.campaigns.file import Campaign, campaign_jobs
+from shoal.campaigns.file import Campaign, baseline_keys, campaign_jobs
 from shoal.campaigns.job import check_inputs
 from shoal.campaigns.store import Store
 from shoal.campaigns.worker import WorkItem, crash, describe, record_item, run_item
@@ -54,7 +54,8 @@ def run_campaign(
         with store.locked():
             version = code_version()
             keys = [job.key() for job in jobs]
-            store.write_json("campaign.json", _about(campaign, keys, version))
+            about = _about(campaign, keys, [" · ".join(w for w in job.cell if w) for job in jobs], version)
+            store.write_json("campaign.json", about | {"baselines": baseline_keys(campaign, file)})
             if retry_crashed:
                 store.forget(row["key"] for row in store.read_rows().to_pylist() if row["crashed"])
             items = [
@@ -91,13 +92,14 @@ def _record(crew: Workers, items: Sequence[WorkItem], progress: Progress) -> Non
         progress(count, len(items), "recordings of the worst runs")
 
 
-def _about(campaign: Campaign, keys: list[str], version: str) -> dict[str, object]:
+def _about(campaign: Campaign, keys: list[str], cells: list[str], version: str) -> dict[str, object]:
     metrics = all_metrics([*task_class(campaign.task).metrics, *campaign.metrics])
     return {
         "campaign": campaign.model_dump(mode="json"),
         "metrics": [metric.info.model_dump(mode="json") for metric in metrics],
         "jobs": len(keys),
         "keys": keys,
+        "cells": cells,
         "code_version": version,
         "machine": machine_class(),
     }

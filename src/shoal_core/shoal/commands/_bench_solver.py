@@ -64,6 +64,7 @@ def growth(
     json_file: Path = typer.Option(None, "--json", help="Also write the rows to this file."),
     plot: Path = typer.Option(None, "--plot", help="Write a picture (PNG, SVG, PDF)."),
     backend: str = typer.Option("auto", "--backend", help="Back end of the controller."),
+    inputs: bool = typer.Option(False, "--inputs", help="Over 4 to 160 thrusters instead, for both kinds of inputs."),
     quick: bool = typer.Option(False, "--quick", help="Fewer neighbours and steps."),
 ) -> None:
     """Step time for 1 to 16 neighbours and horizons of 10, 20 and 40 steps."""
@@ -71,9 +72,17 @@ def growth(
     from rich import box
     from rich.table import Table
 
-    from shoal.benchmarks.growth import HORIZONS, measure, picture
+    from shoal.benchmarks.growth import HORIZONS, measure, measure_inputs, picture
     from shoal.console import out
+    from shoal.errors import ShoalError
 
+    if inputs and plot is not None:
+        raise ShoalError(f"--plot {plot}: there is no picture of growth with --inputs; expected --json or neither")
+    if inputs:
+        rows = measure_inputs(backend, quick)
+        out().print(_inputs_table(rows))
+        _write(json_file, rows)
+        return
     rows = measure(backend, quick)
     table = Table(box=box.SIMPLE_HEAD, title="Time of one optimisation, median / P99 in ms")
     for head in ("neighbours", *(f"N = {n}" for n in HORIZONS)):
@@ -85,6 +94,23 @@ def growth(
     _write(json_file, rows)
     if plot is not None:
         picture(rows, plot)
+
+
+def _inputs_table(rows: list[dict[str, Any]]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title="Time of one optimisation, one neighbour, N = 20, median / P99 in ms")
+    for head in ("thrusters", "as inputs", "wrench inputs"):
+        table.add_column(head, justify="right")
+    for count in sorted({row["thrusters"] for row in rows}):
+        found = {row["inputs"]: row for row in rows if row["thrusters"] == count}
+        cells = [
+            f"{found[kind]['median_ms']:.2f} / {found[kind]['p99_ms']:.2f}" if kind in found else ""
+            for kind in ("thrusters", "wrench")
+        ]
+        table.add_row(str(count), *cells)
+    return table
 
 
 def _write(path: Path | None, rows: list[dict[str, Any]]) -> None:

@@ -9,29 +9,52 @@ from shoal.errors import in_file
 
 def vehicle(path: Path) -> str:
     """Every parameter set is built, not only the default one."""
-    from shoal.config.files import load_yaml
     from shoal.vehicles.description import load_vehicle
-    from shoal.vehicles.vehicle_file import VehicleFile
+    from shoal.vehicles.vehicle_file_v1 import load_vehicle_file
 
-    file = load_yaml(path, VehicleFile)
+    file = load_vehicle_file(path)
     for name in file.sets:
         load_vehicle(path, name)
     return f"vehicle {file.name}, {len(file.thrusters)} thrusters, sets {', '.join(file.sets)}"
 
 
+def assembly(path: Path) -> str:
+    """Its modules are loaded, its loops closed, its hulls laid side by side."""
+    from shoal.assembly.file import load_assembly
+
+    loaded = load_assembly(path)
+    return f"assembly {loaded.name}, {len(loaded.modules)} modules, {len(loaded.joints)} joints"
+
+
+def thruster(path: Path) -> str:
+    """Measured thrust."""
+    from shoal.config.files import load_yaml
+    from shoal.vehicles.curves import ThrusterTable
+
+    table = load_yaml(path, ThrusterTable)
+    return f"thruster {table.name}, {table.voltages_V[0]:g} to {table.voltages_V[-1]:g} V"
+
+
 def fleet(path: Path) -> str:
-    """Vehicle types and sets included."""
+    """Vehicle types and sets included, and whether the formation can keep its limits of sight."""
+    from shoal.errors import ShoalError
     from shoal.fleet.file import load_fleet
+    from shoal.fleet.placement import sight_problem
 
     loaded = load_fleet(path)
+    with in_file(path):
+        if problem := sight_problem(loaded, spare_deg=0.0):
+            raise ShoalError(problem)
     return f"fleet {loaded.name}, {len(loaded.vehicles)} vehicle{'s' * (len(loaded.vehicles) > 1)}"
 
 
 def condition(path: Path) -> str:
     """A condition."""
+    from shoal.evaluation.metrics import METRICS, check_bounds
     from shoal.simulation.conditions import load_condition
 
     loaded = load_condition(path)
+    check_bounds(loaded.bounds, METRICS, str(path))
     return f"condition {loaded.name}, {loaded.content_hash()}"
 
 

@@ -20,6 +20,7 @@ BENCHES = {
     "solver": "shoal.benchmarks.solver:run",
     "growth": "shoal.benchmarks.growth:run",
     "fleet": "shoal.benchmarks.fleet:run",
+    "allocation": "shoal.benchmarks.allocation:run",
     "ros": "shoal_ros.bench:run",
 }
 WITH_OPTIONS = ("solver", "growth")  # whose commands are in _bench_solver, with options of their own

@@ -1,4 +1,4 @@
-"""`shoal campaign run | report`: many runs on Dask, and what came of them."""
+"""`shoal campaign run | report | compare`: many runs on Dask, and what came of them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def run_command(
 
     from shoal.campaigns.file import Campaign, load_campaign
     from shoal.campaigns.runner import run_campaign
+    from shoal.commands._progress import Progress
     from shoal.config.files import find_config, validate
     from shoal.console import out as console
     from shoal.console import print_warning
@@ -34,7 +35,7 @@ def run_command(
     loaded, path = load_campaign(file), find_config("campaigns", file)
     campaign = validate(path, loaded.model_dump(mode="json") | given, Campaign)
     try:
-        with _Bar() as bar:
+        with Progress(campaign.name) as bar:
             outcome = run_campaign(campaign, out, workers=workers or os.cpu_count() or 1, scheduler=scheduler,
                                    retry_crashed=retry_crashed, file=path, progress=bar.update)  # fmt: skip
     except KeyboardInterrupt:
@@ -59,33 +60,31 @@ def report_command(
     console().print(f"written: {page}\n         {summary}", highlight=False)
 
 
-class _Bar:
-    """Progress on stderr, with the time to go."""
+@app.command("compare")
+def compare_command(
+    folder: Path = typer.Argument(help="Directory of a campaign with `baseline:`, finished or not."),
+    metric: str = typer.Option("rmse_m", "--metric", "-m", help="Column that is compared."),
+    most: float = typer.Option(1.2, min=0.0, help="Largest ratio to the baseline of the same seed."),
+) -> None:
+    """Set every run beside its baseline, the same seed; exit code 1 when a ratio is too large."""
+    from shoal.campaigns.compare import cells_above, compare, summary
+    from shoal.console import out as console
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._progress = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
-        self._task = self._progress.add_task("starting", total=None)
-
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
-
-    def update(self, done: int, total: int, what: str) -> None:
-        self._progress.update(self._task, completed=done, total=total, description=what)
+    runs = compare(folder, metric)
+    if not runs:
+        console().print("no run has its baseline yet", highlight=False)
+        raise typer.Exit(1)
+    above = cells_above(runs, most)
+    cells = len({run.cell for run in runs})
+    console().print(f"{metric}, ratio to the baseline, {len(runs)} runs of {cells} cells: {summary(runs)}\n"
+                    f"cells with a ratio above {most:g}: {len(above)}", highlight=False, soft_wrap=True)  # fmt: skip
+    for run in runs[: 10 if above else 3]:
+        console().print(
+            f"{run.ratio:7.3f}  {run.value:.4g} / {run.baseline:.4g}  {run.cell} · seed {run.seed}",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+    if above:
+        raise typer.Exit(1)
 
 
 def register(root: typer.Typer) -> None:

@@ -29,13 +29,15 @@ class Kind:
 
 KINDS = {
     "vehicles": Kind(("thrusters", "sets"), "shoal.commands._checkers:vehicle"),
-    "fleets": Kind(("vehicles",), "shoal.commands._checkers:fleet"),
+    "assemblies": Kind(("modules", "joints"), "shoal.commands._checkers:assembly"),
+    "fleets": Kind(("vehicles", "sight", "distance"), "shoal.commands._checkers:fleet", any_key=True),
     "controllers": Kind(("controller",), "shoal.commands._checkers:controller"),
     "campaigns": Kind(("paths", "cells", "task", "runs"), "shoal.commands._checkers:campaign", any_key=True),
     "conditions": Kind(_CONDITION_KEYS, "shoal.commands._checkers:condition", any_key=True),
     "paths": Kind(("waypoints",), "shoal.commands._checkers:path"),
     "reference": Kind(("rows", "bounds"), "shoal.commands._checkers:reference"),
     "joysticks": Kind(("axes",), "shoal_teleop.layout:check"),
+    "thrusters": Kind(("voltages_V", "forces_N"), "shoal.commands._checkers:thruster"),
 }
 
 

@@ -37,7 +37,7 @@ def show_margins(
     if lag_s is None:
         lag_s = sum(t.time_constant_s for t in believed.thrusters) / len(believed.thrusters)
     made, agent = nmpc_controller(controller, believed, period_s)
-    belief = Belief(period_s, lag_s, delay_s, agent.thruster_lead)
+    belief = Belief(period_s, lag_s, delay_s, agent.thruster_lead, agent.moment_lead)
     table = Table(box=box.SIMPLE_HEAD, title_justify="left")
     table.title = f"Margins at hover: believed lag {lag_s:g} s, delay {delay_s:g} s, period {period_s:g} s"
     for heading in ("axis", "crossover", "later by", "sooner by", "gain up", "gain down"):

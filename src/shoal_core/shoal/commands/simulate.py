@@ -16,7 +16,7 @@ FAILED = 3  # exit code of a run that broke a bound
 
 def simulate(
     task: str = typer.Option(
-        "follow_path", "--task", "-t", help="follow_path, hold_station, exchange, recover, or package.module:Name."
+        "follow_path", "--task", "-t", help="follow_path, hold_station, exchange, join, recover or package.module:Name."
     ),
     path: str = typer.Option("circle", "--path", "-p", help="line, circle, spiral, torus, or a path file."),
     fleet: str = typer.Option("2", "--fleet", "-f", help="Number of vehicles, or a fleet's name or file."),
@@ -28,7 +28,9 @@ def simulate(
         help="nmpc, pid, dompc (Fosso 2023, slow), a controller file, or package.module:Name; the fleet file's if not "
         "given.",
     ),
-    duration_s: float = typer.Option(None, "--duration", min=1.0, help="Seconds; the task's own if not given."),
+    duration_s: float = typer.Option(
+        None, "--duration", min=1.0, max=86_400.0, help="Seconds; the task's own if not given."
+    ),
     period_s: float = typer.Option(
         None, "--period", min=0.01, max=1.0, help="Control period in s; the fleet file's (0.05 s) if not given."
     ),

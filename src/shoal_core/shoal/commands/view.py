@@ -18,9 +18,17 @@ def view(
     from rich.progress import Progress
 
     from shoal.console import out
+    from shoal.errors import ShoalError
     from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
+    endings = (".gif", ".mp4", ".png")
+    if save is not None and save.suffix.lower() not in endings:
+        raise ShoalError(f"--save {save}: ending '{save.suffix}'; expected {', '.join(endings)}")
+    if at_s is not None and (save is None or save.suffix.lower() != ".png"):
+        raise ShoalError(f"--at {at_s:g}: is for one picture; expected --save FILE.png with it")
+    if at_s is not None and not 0 <= at_s <= record.duration_s:
+        raise ShoalError(f"--at {at_s:g}: is not in the run; expected 0 to {record.duration_s:g} s")
     if save is None and has_display():
         show_animation(record, speed=speed, fps=fps)
         return

@@ -120,6 +120,8 @@ def _check_parent(folder: Path, target: Path, what: str) -> None:
     parent = next(p for p in target.parents if _kind(p) is not None)
     if not parent.is_dir():
         raise ShoalError(f"--out {folder}: {parent} is {_kind(parent)}; expected a place for a new {what}")
+    # Permissions do not tell: root may write everywhere, and yet nothing can be made in /proc.
+    os.rmdir(tempfile.mkdtemp(prefix=f"{SCRATCH}-", dir=parent))
 
 
 def _swap_in(scratch: Path, target: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,17 @@ from shoal.errors import ShoalError
 
 Model = TypeVar("Model", bound=BaseModel)
 
-KINDS = ("vehicles", "fleets", "controllers", "conditions", "campaigns", "joysticks", "paths")
+KINDS = (
+    "vehicles",
+    "assemblies",
+    "fleets",
+    "controllers",
+    "conditions",
+    "campaigns",
+    "joysticks",
+    "paths",
+    "thrusters",
+)
 
 
 def config_roots() -> Iterator[Path]:
@@ -48,8 +59,15 @@ def find_config(kind: str, name_or_path: str | Path) -> Path:
         candidate = root / kind / f"{name_or_path}.yaml"
         if candidate.is_file():
             return candidate
-    known = ", ".join(list_configs(kind)) or "none"
-    raise ShoalError(f"{kind}: '{name_or_path}' is unknown; expected a file or one of: {known}")
+    raise ShoalError(f"{kind}: {unknown(str(name_or_path), list_configs(kind), 'a file')}")
+
+
+def unknown(name: str, known: Sequence[str], else_: str) -> str:
+    """`'defualt' is unknown; did you mean 'default'?`, or all names there are when none is near."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.72)
+    if close:
+        return f"'{name}' is unknown; did you mean '{close[0]}'? (expected {else_} or a known name)"
+    return f"'{name}' is unknown; expected {else_} or one of: {', '.join(known) or 'none'}"
 
 
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster where libyaml is built in

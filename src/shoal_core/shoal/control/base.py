@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -70,6 +71,12 @@ class ControlOutput:
     slack_soft: float = 0.0  # planned violation of a soft limit
     slack_hard: float = 0.0
 
+    def wrong(self, inputs: int) -> str:
+        """Why it cannot be sent, or nothing: what is not a number must never reach a thruster."""
+        if self.thrust_N.shape != (inputs,):
+            return f"thrust_N has shape {self.thrust_N.shape}, expected ({inputs},)"
+        return "" if math.isfinite(float(self.thrust_N.sum())) else "thrust_N is not finite"
+
     @staticmethod
     def of_thrust(thrust_N: Array, estimate: Estimate) -> ControlOutput:
         """Of a controller that predicts nothing: the others receive its present position and velocity."""
@@ -102,7 +109,7 @@ class Controller(ABC):
 
     # Off: thrust goes out as it is returned. On: the runtime predicts the state over delay and lag, and overdrives
     # changes of thrust against the lag.
-    lag_compensation: ClassVar[bool] = True
+    lag_compensation: bool = True
 
     @abstractmethod
     def __init__(self, context: ControllerContext) -> None: ...

@@ -44,11 +44,12 @@ class Belief:
     lag_s: float = 0.15
     delay_s: float = 0.05
     wanted_lead: float = 2.0
+    wanted_moment_lead: float = 1.0
 
-    @property
-    def lead(self) -> float:
-        """Overdrive of thrust changes."""
-        return lead(self.wanted_lead, self.period_s + self.delay_s, self.period_s, self.lag_s)
+    def lead(self, rotation: bool) -> float:
+        """Overdrive of changes of force, or of moment."""
+        wanted = min(self.wanted_lead, self.wanted_moment_lead) if rotation else self.wanted_lead
+        return lead(wanted, self.period_s + self.delay_s, self.period_s, self.lag_s)
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class AxisLoop:
     wrench_gain: float  # share of the estimated wrench that is cancelled
     previous_gain: float  # of the force wanted last
     kalman: Array  # (3,2) of position, velocity, wrench from measured position and velocity
+    lead: float
     belief: Belief
 
     def spectral_radius(self, lag_s: float, delay_s: float, gain: float = 1.0) -> float:
@@ -134,7 +136,7 @@ def axis_loops(
         damping = -mass * linear.a[7 + i, 7 + i]
         stiffness = -mass * linear.a[7 + i, 4 + i - 3] / 2 if i >= 3 else 0.0  # a small angle is twice its ε
         kalman = _kalman(mass, damping, stiffness, i >= 3, estimator, belief.period_s)
-        loops.append(AxisLoop(mass, damping, stiffness, *gains[i], kalman, belief))
+        loops.append(AxisLoop(mass, damping, stiffness, *gains[i], kalman, belief.lead(i >= 3), belief))
     return loops
 
 
@@ -237,11 +239,11 @@ class _Period:
         estimate, force = self._predict(believed, -belief.period_s, 0.0, estimate, force, LONGEST_STEP_S)
         estimate = estimate + loop.kalman @ (body[:2] - estimate[:2])
         ahead, acting = self._predict(believed, 0.0, act_s, estimate, force, LONGEST_STEP_S)
-        start_s = act_s + belief.lag_s / belief.lead
+        start_s = act_s + belief.lag_s / loop.lead
         ahead, _ = self._predict(believed, act_s, start_s, ahead, acting, LONGEST_STEP_S)
         feedback = loop.position_gain * ahead[0] + loop.velocity_gain * ahead[1] + loop.wrench_gain * ahead[2]
         wanted = loop.previous_gain * previous - feedback
-        command = wanted if belief.lag_s <= 1e-6 else acting + belief.lead * (wanted - acting)
+        command = wanted if belief.lag_s <= 1e-6 else acting + loop.lead * (wanted - acting)
         return np.concatenate([body, estimate, force[None], wanted[None], command[None], given[:-1]])
 
     def _history(self, given: Array, lag_s: float, delay_s: float) -> ActuatorState:

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.control.base import Controller, ControllerContext, ControlOutput, Estimate, NeighbourForecast, Neighbours
-from shoal.control.steady_thrust import SteadyThrust
+from shoal.control.steady_thrust import SteadyThrust, wrench_to_inputs
 from shoal.frames import from_yaw, matrix, multiply, yaw_of
 from shoal.guidance.give_way import GiveWayRule, give_way, headings
 from shoal.messages.directive import Directive
@@ -95,7 +95,7 @@ class PidController(Controller):
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other gains and another allocation. The integrators stay: the same water pushes."""
         self._mass = mass_matrix(vehicle)  # (6,6)
-        self._thrusters, self._allocation = vehicle.thrust_matrix, np.linalg.pinv(vehicle.thrust_matrix)
+        self._thrusters, self._allocation = vehicle.thrust_matrix, wrench_to_inputs(vehicle)
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
         self._drag = SteadyThrust(replace(vehicle, weight_N=vehicle.buoyancy_N))  # weight is the integrator's
 
@@ -148,8 +148,8 @@ class PidController(Controller):
 
     def _goal(self, state: Array, wanted: Preview, known: Neighbours) -> Preview:
         """The reference, turned aside while somebody is in the way."""
-        near_m = known.positions_m[:, 0]
-        target_m = give_way(wanted.positions_m, state[POSITION], near_m, self._soft_m, self.settings.give_way)
+        rule, near_m = self.settings.give_way, known.positions_m
+        target_m = give_way(wanted.positions_m, state[POSITION], near_m, self._soft_m, rule)
         return Preview(wanted.times_s, target_m, wanted.velocities_mps)
 
     @staticmethod

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from shoal.config.file_model import FileModel
-from shoal.config.files import find_config, list_configs, load_yaml, validate
+from shoal.config.files import find_config, list_configs, load_yaml, unknown, validate
 from shoal.control.base import Controller
 from shoal.errors import ShoalError, in_file
 from shoal.plugins import find, is_dotted
@@ -17,6 +17,8 @@ from shoal.plugins import find, is_dotted
 CONTROLLERS = {
     "nmpc": "shoal.control.nmpc.controller:NmpcController",
     "pid": "shoal.control.pid:PidController",
+    "excitation": "shoal.control.excitation:ExcitationController",
+    "autopilot": "shoal.autopilot.autopilot:AutopilotController",
     "dompc": "shoal.baselines.dompc:DompcController",
 }
 
@@ -42,10 +44,10 @@ def load_controller_file(name_or_path: str | Path) -> ControllerFile:
     try:
         path = find_config("controllers", text)
     except ShoalError:
-        known = ", ".join(list_configs("controllers"))
-        raise ShoalError(
-            f"controller = '{text}': unknown; expected one of {known}, a file, or your own package.module:Name"
-        ) from None
+        if Path(text).suffix in {".yaml", ".yml"}:
+            raise
+        words = unknown(text, list_configs("controllers"), "a file, your own package.module:Name")
+        raise ShoalError(f"controller: {words}") from None
     file = load_yaml(path, ControllerFile)
     file = file if file.name else file.model_copy(update={"name": path.stem})
     with in_file(path):

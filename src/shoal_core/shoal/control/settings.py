@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from shoal.config.file_model import FileModel
 from shoal.guidance.give_way import GiveWayRule
 from shoal.messages.limits import Limits
+from shoal.vehicles.scale import scales_with
 
 Array = NDArray[np.float64]
 MOST_STEPS = 63  # of the horizon: the compiled solver's arrays
@@ -23,11 +24,29 @@ class Weights(FileModel):
     position_z: float = Field(default=45.0, ge=0, le=1000, description="1/m², depth")
     attitude: float = Field(default=20.0, ge=0, le=1000, description="on ‖ε̃‖² = 1 − (q·q_d)²")
     attitude_quartic: float = Field(default=0.0, ge=0, le=1000, description="on (η̃² − 1)², Fosso 2023's second term")
-    velocity: float = Field(default=12.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
+    velocity: float = Field(default=25.0, ge=0, le=1000, description="s²/m², against the reference's velocity")
     rate: float = Field(default=3.0, ge=0, le=1000, description="s², body rates")
-    thrust: float = Field(default=0.01, ge=1e-6, le=100, description="1/N², against the trim thrust")
-    thrust_rate: float = Field(default=0.01, ge=0, le=100, description="1/N², first thrust against the last one sent")
-    proximal: float = Field(default=0.01, ge=0, le=100, description="1/N², thrust plan against the last plan")
+    thrust: float = Field(
+        default=0.007,
+        ge=1e-6,
+        le=100,
+        description="1/N², against the trim thrust",
+        json_schema_extra=scales_with("per_input2"),
+    )
+    thrust_rate: float = Field(
+        default=0.01,
+        ge=0,
+        le=100,
+        description="1/N², first thrust against the last one sent",
+        json_schema_extra=scales_with("per_input2"),
+    )
+    proximal: float = Field(
+        default=0.01,
+        ge=0,
+        le=100,
+        description="1/N², thrust plan against the last plan",
+        json_schema_extra=scales_with("per_input2"),
+    )
 
 
 class Penalties(FileModel):
@@ -58,7 +77,7 @@ class Approach(FileModel):
     """How far the reference may run ahead of the vehicle, so that large errors stay well-posed."""
 
     reach_m: float = Field(default=0.6, gt=0, le=10, description="error that is always allowed")
-    speed_mps: float = Field(default=0.45, gt=0, le=5, description="speed of approach from afar")
+    speed_mps: float = Field(default=0.45, gt=0, le=5, description="speed of approach from afar, above the reference's")
     turn_deg: float = Field(default=40.0, gt=0, le=120, description="attitude error that is always allowed")
     turn_rate_dps: float = Field(default=45.0, gt=0, le=180, description="turning rate from afar")
 
@@ -69,11 +88,21 @@ class NmpcSettings(FileModel):
     weights: Weights = Weights()
     penalties: Penalties = Penalties()
     limits: Limits = Field(default=Limits(), description="the fleet's, unless given here")
-    thrust_step_N: float = Field(default=12.0, gt=0, le=200, description="largest change of a command in one period")
+    thrust_step_N: float = Field(
+        default=12.0,
+        gt=0,
+        le=200,
+        description="largest change of a command in one period",
+        json_schema_extra=scales_with("input"),
+    )
     ring: Ring = Ring()
     approach: Approach = Approach()
     give_way: GiveWayRule = GiveWayRule()
     max_neighbours: int = Field(default=4, ge=1, le=32, description="neighbours that the optimisation looks at")
+    inputs: Literal["auto", "thrusters", "wrench"] = Field(
+        default="auto",
+        description="of the optimisation: each thruster's force, or at most six combinations; auto: those beyond 32",
+    )
     backend: str = Field(default="auto", description="solver: auto, kernel, hpipm, …")
     fine_steps: int = Field(default=20, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
     fine_step_s: float = Field(default=0.1, gt=0, le=0.5)

@@ -1,10 +1,11 @@
-"""The simple controller behind the clever one: hold position and heading, level, by PD and pseudo-inverse."""
+"""The simple controller behind the clever one: hold position and heading, level, by PD."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.control.steady_thrust import wrench_to_inputs
 from shoal.frames import from_yaw, matrix, multiply, yaw_of
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.vehicles.description import Vehicle
@@ -20,7 +21,7 @@ class StationKeeping:
         inertia = np.diag(mass_matrix(vehicle))
         self._stiffness = inertia * frequency_radps**2
         self._drag = inertia * 2 * damping * frequency_radps
-        self._allocation = np.linalg.pinv(vehicle.thrust_matrix)
+        self._allocation = wrench_to_inputs(vehicle)
         self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
         self._target: tuple[Array, float] | None = None
 

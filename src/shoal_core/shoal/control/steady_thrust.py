@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.codegen import Buffered, compiled
 from shoal.messages.state import TWIST, VELOCITY
+from shoal.vehicles.allocation import Allocator
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import ode_function
 from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
@@ -36,13 +37,20 @@ def _function(structure: Structure) -> ca.Function:
     )
 
 
+def wrench_to_inputs(vehicle: Vehicle) -> Array:
+    """(n,6): the least inputs for a wrench, as far as there are any; axes that cannot be steered are left alone."""
+    if len(vehicle.controlled_axes) == 6:
+        return np.asarray(np.linalg.pinv(vehicle.input_matrix))
+    return np.asarray(Allocator(vehicle).free_gain)
+
+
 class SteadyThrust:
     """Feed-forward for level motion at a constant velocity."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         structure = structure_of(vehicle)
         self._call = Buffered(_function(structure))
-        against = -np.linalg.pinv(vehicle.thrust_matrix) @ mass_matrix(vehicle)  # thrust against an acceleration
+        against = -wrench_to_inputs(vehicle) @ mass_matrix(vehicle)  # thrust against an acceleration
         self._inputs = self._call.inputs[:4]
         fixed = parameter_vector(vehicle, structure), against.T.ravel(), vehicle.thrust_min_N, vehicle.thrust_max_N
         for buffer, value in zip(self._call.inputs[4:], fixed, strict=True):

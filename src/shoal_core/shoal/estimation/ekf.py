@@ -7,6 +7,7 @@ they make the controller free of steady offsets. Attitude errors are three small
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,21 @@ from pydantic import Field
 from shoal.config.file_model import FileModel
 from shoal.estimation.actuator_state import Segment
 from shoal.estimation.kalman import SIZE, make_filter
-from shoal.estimation.position_noise import PositionNoiseMonitor
+from shoal.estimation.outliers import OutlierGate, OutlierSettings
+from shoal.estimation.position_noise import LEAST, WINDOW, PositionNoiseMonitor
+from shoal.frames import multiply
 from shoal.messages.odometry import Odometry
-from shoal.messages.state import POSITION
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import parameter_vector, structure_of
+from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
+BLOCK_NAMES = ("position", "attitude", "velocity", "body rate")
+ATTITUDE_BLOCK, RATE_BLOCK = 1, 3
+QUICK_S = 0.1  # measurements no further apart than this are enough for a wrench that follows the waves
+CONFIRMED = 3  # measurements after the first that must agree with it, if any does not
+BLEND_S = 3.0  # of a map correction, the time constant if it is a large one
 
 
 class EstimatorSettings(FileModel):
@@ -31,13 +40,22 @@ class EstimatorSettings(FileModel):
     attitude_deg: float = Field(default=0.5, gt=0)
     velocity_mps: float = Field(default=0.01, gt=0)
     rate_dps: float = Field(default=0.5, gt=0)
-    force_N: float = Field(default=10.0, gt=0, description="wander of the wrench's forces")
-    moment_Nm: float = Field(default=2.5, gt=0, description="wander of the wrench's moments")
+    force_N: float = Field(
+        default=7.0, gt=0, description="wander of the wrench's forces", json_schema_extra=scales_with("force")
+    )
+    moment_Nm: float = Field(
+        default=1.0, gt=0, description="wander of the wrench's moments", json_schema_extra=scales_with("moment")
+    )
     current_mps: float = Field(default=0.2, gt=0, description="wander of the current")
     acceleration_mps2: float = Field(default=0.05, gt=0, description="fast model error")
     angular_mps2: float = Field(default=0.1, gt=0, description="fast model error, rotations, rad/s²")
-    max_force_N: float = Field(default=1500.0, gt=0, description="largest wrench believed; a wrong weight is one, too")
-    max_moment_Nm: float = Field(default=50.0, gt=0)
+    max_force_N: float = Field(
+        default=1500.0,
+        gt=0,
+        description="largest wrench believed; a wrong weight is one, too",
+        json_schema_extra=scales_with("force"),
+    )
+    max_moment_Nm: float = Field(default=50.0, gt=0, json_schema_extra=scales_with("moment"))
     max_current_mps: float = Field(default=1.5, gt=0)
     scatter_factor: float = Field(
         default=10.0, gt=1, description="positions that scatter by so many position_m are believed less"
@@ -45,6 +63,16 @@ class EstimatorSettings(FileModel):
     scatter_memory_s: float = Field(
         default=15.0, gt=0, description="how long such positions are averaged; longer trusts the velocity more"
     )
+    outliers: OutlierSettings = OutlierSettings()
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """Part of a measurement that was left out, or that moved the estimate."""
+
+    block: int  # position, attitude, velocity, rate
+    off: float  # from what was expected, in the block's unit
+    believed: bool
 
 
 class StateEstimator:
@@ -58,19 +86,42 @@ class StateEstimator:
             [s.position_m**2, (s.attitude_deg * degree) ** 2, s.velocity_mps**2, (s.rate_dps * degree) ** 2], 3
         )
         self._position_noise = PositionNoiseMonitor(s.scatter_factor * s.position_m)
+        self._gate = OutlierGate(s.outliers)
+        self._slowness = 1.0  # of the measurements
+        self.surprises: tuple[Surprise, ...] = ()  # of the last measurement
+        self._doubt: tuple[float, float, float, float] | None = None
         self._load(vehicle)
         self.reset(Odometry(0.0, np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)))
 
     def _load(self, vehicle: Vehicle) -> None:
         """The filter for a vehicle's structure and numbers."""
-        structure, s = structure_of(vehicle), self.settings
+        structure, scale = structure_of(vehicle), VehicleScale.of(vehicle)
+        s = self._fitted = scale.fit(self.settings)
+        self._unknown = np.repeat(np.square([20.0 * scale.force, 2.0 * scale.moment, 0.2]), 3)  # N, N m, m/s at first
         self._filter = f = make_filter(structure)
         f.theta[:], f.variance[:] = parameter_vector(vehicle, structure), self._measurement
         f.believed[:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
-        f.process[:] = np.repeat(
-            [0.0, 0.0, s.acceleration_mps2**2, s.angular_mps2**2, s.force_N**2, s.moment_Nm**2, s.current_mps**2], 3
-        )
+        f.process[:] = self._process()
         self._covariance = f.covariance
+
+    def _process(self) -> Array:
+        """(21,) variance that a second adds."""
+        s, n = self._fitted, self._slowness
+        described = s.acceleration_mps2, s.angular_mps2, s.force_N, s.moment_Nm
+        fast_mps2, fast_radps2, force_N, moment_Nm = described if self._doubt is None else self._doubt
+        wander = force_N / n, moment_Nm / n**2, s.current_mps / n
+        return np.repeat(np.square([0.0, 0.0, fast_mps2 * n, fast_radps2 * n**1.3, *wander]), 3)
+
+    def expect_interval(self, interval_s: float) -> None:
+        """Between two measurements, as usual.
+
+        At 20 Hz whatever the model misses is taken for a wrench that goes on, for a tenth of a second. To extrapolate
+        that over a second is worse than to take it for something that has passed: 1 N m turns a vehicle round.
+        """
+        slowness = max(1.0, interval_s / QUICK_S)
+        if abs(slowness - self._slowness) > 0.05 * self._slowness:
+            self._slowness = slowness
+            self._filter.process[:] = self._process()
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description; the state and what is known of it stay."""
@@ -82,6 +133,22 @@ class StateEstimator:
         self._filter.state[:], self._filter.disturbances[:] = kept.state, kept.disturbances
         self._filter.covariance[:] = kept.covariance
 
+    def set_doubt(self, doubt: tuple[float, float, float, float] | None) -> None:
+        """How the model errs from now on: fast, translations (m/s²) and rotations (rad/s²), then force and moment.
+
+        None: as the settings have it.
+        """
+        self._doubt = doubt
+        self._filter.process[:] = self._process()
+
+    def go_on(self, odometry: Odometry, wrench: Array, current_mps: Array) -> None:
+        """With another body, of which state, wrench (6) and current (3) are known as well as of the last one."""
+        covariance = self._filter.covariance.copy()
+        self.reset(odometry)
+        self._filter.covariance[:] = covariance
+        self._filter.disturbances[:6], self._filter.disturbances[6:] = wrench, current_mps
+        self._hand_out()
+
     def explain(self, wrench: Array) -> None:
         """A new description accounts for this part of the wrench (6): it is no longer unexplained."""
         self._filter.disturbances[:6] -= wrench
@@ -89,20 +156,31 @@ class StateEstimator:
 
     def reset(self, odometry: Odometry) -> None:
         """Start anew from one measurement."""
-        unknown = np.repeat([400.0, 4.0, 0.04], 3)  # 20 N, 2 N m, 0.2 m/s
-        self._filter.covariance[:] = np.diag(np.concatenate([self._measurement, unknown])).ravel()
-        self._filter.state[:], self._filter.disturbances[:] = odometry.state, 0.0
-        self._hand_out()
         self._position_noise.clear()
+        self._reset_s, self._count, self._to_confirm = odometry.stamp_s, 0, 0
+        self._first_m = [odometry.state[POSITION]]  # the first positions, until it is clear whether they scatter
+        self._start(odometry)
+
+    def _start(self, odometry: Odometry) -> None:
+        self._filter.covariance[:] = np.diag(np.concatenate([self._measurement, self._unknown])).ravel()
+        self._filter.state[:], self._filter.disturbances[:] = odometry.state, 0.0
+        self._behind_m: Array | None = None  # what of a corrected map the estimate handed out has yet to follow
+        self._gate.clear()
+        self._hand_out()
         self._beside_m = np.zeros(3)  # the last measured position, from the estimate that had taken it in
-        self._reset_s, self._count = odometry.stamp_s, 0
+        self._corrected_s = odometry.stamp_s
 
     def _hand_out(self) -> None:
         """Copies of the estimate: the filter writes on in place."""
-        self.state = self._filter.state.copy()
+        self._hand_out_state()
         disturbances = self._filter.disturbances.copy()
         self.wrench = disturbances[:6]  # what the model misses (body)
         self.current = disturbances[6:]  # the water's motion (NED)
+
+    def _hand_out_state(self) -> None:
+        self.state = self._filter.state.copy()
+        if self._behind_m is not None:
+            self.state[POSITION] += self._behind_m
         self._sigma_m: float | None = None
 
     def step(self, state: Array, force_N: Array, segment: Segment) -> tuple[Array, Array]:
@@ -112,15 +190,60 @@ class StateEstimator:
     def predict(self, force_N: Array, segment: Segment) -> Array:
         """Move the estimate on; from the thrusters' force (n,) at the beginning to that at the end."""
         force_N = self._filter.predict(force_N, segment)
-        self.state, self._sigma_m = self._filter.state.copy(), None
+        if self._behind_m is not None:
+            self._follow_map(segment.duration_s)
+        self._hand_out_state()
         return force_N
 
     def correct(self, odometry: Odometry) -> None:
-        """Take in a measurement of the whole state."""
+        """Take in a measurement of the whole state, but for parts of it that cannot be true."""
+        f = self._filter
         self._doubt_position(odometry)
-        self._filter.correct(odometry.state)
+        if self._count % WINDOW == 0:
+            self._gate.expect_scatter(float(self._position_noise.scatter_m().max()))
+        self._gate.fill(f.gate, odometry.stamp_s - self._corrected_s)
+        self._corrected_s = odometry.stamp_s
+        left_out = f.correct(odometry.state)
+        if left_out and (self._to_confirm > 0 or self._count <= CONFIRMED):  # either may be the outlier
+            self.surprises = (Surprise(0, math.hypot(*f.residual[:3].tolist()), believed=False),)
+            self._start(odometry)
+            self._to_confirm = CONFIRMED
+            return
+        self._to_confirm = max(0, self._to_confirm - 1)
+        self._beside_m = odometry.state[POSITION] - f.state[POSITION]
+        self.surprises = ()
+        if left_out or self._gate.has_refused:
+            self._believe_or_not(odometry.stamp_s)
         self._hand_out()
-        self._beside_m = odometry.state[POSITION] - self.state[POSITION]
+
+    def _believe_or_not(self, stamp_s: float) -> None:
+        """What was left out of the last measurement, or before it."""
+        self._gate.expect_scatter(float(self._position_noise.scatter_m().max()))
+        judged = self._gate.judge(stamp_s, self._filter.taken, self._filter.residual)
+        for block, _, move in judged:
+            if move is not None:
+                self._move(block, move)
+        self.surprises = tuple(Surprise(b, math.hypot(*off.tolist()), m is not None) for b, off, m in judged)
+
+    def _move(self, block: int, by: Array) -> None:
+        """One block of the state, and nothing else: neither water nor weight has changed."""
+        state = self._filter.state
+        if block == ATTITUDE_BLOCK:
+            half = by / 2  # a residual is twice the vector part of the quaternion between them
+            state[ATTITUDE] = multiply(state[ATTITUDE], np.array([math.sqrt(max(0.0, 1 - float(half @ half))), *half]))
+            return
+        first = 3 * block if block == 0 else 3 * block + 1  # a quaternion has one number more than angles
+        state[first : first + 3] += by
+        if block == 0:
+            self._beside_m = self._beside_m - by
+            self._behind_m = -by if self._behind_m is None else self._behind_m - by
+
+    def _follow_map(self, elapsed_s: float) -> None:
+        """Towards the filter's own position: at a bounded speed, but a far one within seconds."""
+        assert self._behind_m is not None
+        length_m = math.hypot(*self._behind_m.tolist())
+        step_m = max(self.settings.outliers.blend_mps, length_m / BLEND_S) * elapsed_s
+        self._behind_m = None if step_m >= length_m else self._behind_m * (1 - step_m / length_m)
 
     def _doubt_position(self, odometry: Odometry) -> None:
         """A position that scatters far more than described is averaged along the way made good.
@@ -129,7 +252,12 @@ class StateEstimator:
         reaches back by the memory only, lest a small error of the measured velocity lead far away.
         """
         self._count += 1
-        sigma_m = self._position_noise.sigma_m(odometry.state[POSITION] - self.state[POSITION] - self._beside_m)
+        step_m = odometry.state[POSITION] - self._filter.state[POSITION] - self._beside_m
+        sigma_m = self._position_noise.sigma_m(step_m)
+        if self._count <= LEAST:
+            self._first_m.append(odometry.state[POSITION])
+            if sigma_m is not None:
+                self._filter.state[POSITION] = np.mean(self._first_m, axis=0)
         variance = self._measurement[0:3]
         if sigma_m is not None:
             variance = np.maximum(variance, sigma_m**2)
@@ -148,7 +276,9 @@ class StateEstimator:
 
     @property
     def position_sigma_m(self) -> float:
-        """How well the position is known, on the worst axis."""
+        """How well the position is known, on the worst axis; not at all while the first ones disagree."""
+        if self._to_confirm > 0:
+            return math.inf
         if self._sigma_m is None:
             self._sigma_m = math.sqrt(self._covariance[: 3 * SIZE : SIZE + 1].max())
         return self._sigma_m

@@ -24,6 +24,7 @@ from shoal.vehicles.parameters import Structure
 Array = NDArray[np.float64]
 SIZE = 21
 MEASURED = 12
+BLOCKS = 4  # position, attitude, velocity, rate
 SOURCE = Path(__file__).with_name("kalman.c")
 
 
@@ -36,6 +37,9 @@ class Filter(ABC):
         self.theta = np.zeros(structure.length)  # the vehicle's numbers
         self.process, self.variance = np.zeros(SIZE), np.zeros(MEASURED)  # per second; of a measurement
         self.believed = np.zeros(9)  # bounds of the disturbances
+        # A block this far off is left out: squared lengths (4) and squared sigmas; both must be exceeded.
+        self.gate = np.full(BLOCKS + 1, np.inf)
+        self.residual, self.taken = np.zeros(MEASURED), np.ones(BLOCKS)  # of the last measurement
         self._duration = np.zeros(1)
         self._step = self._model(_step_function(structure))
 
@@ -61,8 +65,8 @@ class Filter(ABC):
         """Move on with the thrusters' force (n,) at the beginning; returns that at the end."""
 
     @abstractmethod
-    def correct(self, measured: Array) -> None:
-        """Take in a measurement (13,) of the whole state."""
+    def correct(self, measured: Array) -> int:
+        """Take in a measurement (13,) of the whole state; how many of its four blocks were left out."""
 
 
 class CompiledFilter(Filter):
@@ -75,7 +79,8 @@ class CompiledFilter(Filter):
         self._predict, self._correct = library.kalman_predict, library.kalman_correct
         pointers = [ctypes.c_void_p(a.ctypes.data) for a in (self.covariance, top, self.process, self._duration)]
         self._predict_arguments = pointers
-        arrays = (self.covariance, self.state, self.disturbances, self.variance, self.believed)
+        arrays = [self.covariance, self.state, self.disturbances, self.variance, self.believed]
+        arrays += [self.gate, self.residual, self.taken]
         self._correct_arguments = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
 
     def predict(self, force_N: Array, segment: Segment) -> Array:
@@ -85,8 +90,8 @@ class CompiledFilter(Filter):
         self.state[:] = self._next_x
         return self._next_force.copy()
 
-    def correct(self, measured: Array) -> None:
-        self._correct(*self._correct_arguments, as_bytes(measured))
+    def correct(self, measured: Array) -> int:
+        return int(self._correct(*self._correct_arguments, as_bytes(measured)))
 
 
 class CasadiFilter(Filter):
@@ -107,12 +112,14 @@ class CasadiFilter(Filter):
         self.state[:], self.covariance[:] = next_x, self._spread.outputs[0]
         return next_force.copy()
 
-    def correct(self, measured: Array) -> None:
-        given = self.covariance, self.variance, self.state, self.disturbances, self.believed, measured
+    def correct(self, measured: Array) -> int:
+        given = self.covariance, self.variance, self.state, self.disturbances, self.believed, self.gate, measured
         for buffer, array in zip(self._correct.inputs, given, strict=True):
             buffer[:] = array
         self._correct.call()
-        self.covariance[:], self.state[:], self.disturbances[:] = self._correct.outputs
+        outputs = self._correct.outputs
+        self.covariance[:], self.state[:], self.disturbances[:], self.residual[:], self.taken[:] = outputs
+        return int(BLOCKS - self.taken.sum())
 
 
 def make_filter(structure: Structure) -> Filter:
@@ -177,30 +184,39 @@ def _spread_function() -> ca.Function:
 
 @lru_cache(maxsize=1)
 def _correction() -> ca.Function:
-    """(P, measurement variances 12, x, disturbances 9, their bounds 9, measured x) → (P⁺, x⁺, disturbances⁺).
+    """(P, measurement variances 12, x, disturbances 9, their bounds 9, gate 5, measured x) → (P⁺, x⁺, disturbances⁺,
+    residuals 12, blocks taken 4); see kalman.c.
 
     The measurement noise is uncorrelated, so the twelve numbers are taken in one after the other: no matrix to invert.
     """
     covariance, variance = ca.SX.sym("P", SIZE, SIZE), ca.SX.sym("variance", MEASURED)
     x, measured = ca.SX.sym("x", 13), ca.SX.sym("measured", 13)
-    extra, believed = ca.SX.sym("extra", 9), ca.SX.sym("believed", 9)
+    extra, believed, gate = ca.SX.sym("extra", 9), ca.SX.sym("believed", 9), ca.SX.sym("gate", BLOCKS + 1)
     gap = measured - x
     q, seen = x[ATTITUDE], measured[ATTITUDE]
     error_q = q[0] * seen[1:4] - seen[0] * q[1:4] - ca.cross(q[1:4], seen[1:4])  # of q* ⊗ seen
     angle = ca.if_else(ca.dot(q, seen) >= 0, 2.0, -2.0) * error_q
     innovation = ca.vertcat(gap[0:3], angle, gap[7:13])
     state, change = ca.SX(covariance), ca.SX.zeros(SIZE)
-    for i in range(MEASURED):
-        column = state[:, i]
-        gain = column / (state[i, i] + variance[i])
-        change += gain * (innovation[i] - change[i])
-        state -= gain @ column.T
+    residual, taken = ca.SX(MEASURED, 1), ca.SX(BLOCKS, 1)
+    for block in reversed(range(BLOCKS)):
+        rows = slice(3 * block, 3 * block + 3)
+        residual[rows] = gap = innovation[rows] - change[rows]
+        spread = state[rows, rows] + ca.diag(variance[rows])
+        distance = ca.dot(gap, ca.solve(spread, gap))
+        far = ca.logic_and(ca.sumsqr(gap) > gate[block], distance > gate[BLOCKS])
+        taken[block] = ca.if_else(far, 0.0, 1.0)
+        for i in range(rows.start, rows.stop):
+            column = state[:, i]
+            gain = taken[block] * column / (state[i, i] + variance[i])
+            change += gain * (innovation[i] - change[i])
+            state -= gain @ column.T
     state = (state + state.T) / 2
     turned = _turned(q, change[3:6])
     after = ca.vertcat(x[POSITION] + change[0:3], turned / ca.norm_2(turned), x[TWIST] + change[6:12])
     disturbances = ca.fmin(ca.fmax(extra + change[12:21], -believed), believed)
-    inputs = [covariance, variance, x, extra, believed, measured]
-    return ca.Function("estimator_correct", inputs, [state, after, disturbances])
+    inputs = [covariance, variance, x, extra, believed, gate, measured]
+    return ca.Function("estimator_correct", inputs, [state, after, disturbances, residual, taken])
 
 
 def _turned(q: ca.SX, angle: ca.SX) -> ca.SX:

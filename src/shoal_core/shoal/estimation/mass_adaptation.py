@@ -10,8 +10,9 @@ LIGHTEST_N = 10.0
 class MassAdaptation:
     """Begins when the unexplained vertical force stays beyond `limit_N`, and goes on until little of it is left."""
 
-    def __init__(self, limit_N: float) -> None:
-        self._limit_N = limit_N
+    def __init__(self, limit_N: float, scale: float = 1.0) -> None:
+        """`scale`: thrust beside a BlueROV2's; the described weight is what is in doubt."""
+        self._limit_N, self._enough_N, self._lightest_N = limit_N, scale * ENOUGH_N, scale * LIGHTEST_N
         self._next_s: float | None = None  # when to look again; None: nothing to weigh
         self._begun = False
         self.done = False  # whether the mass in use is not the described one
@@ -25,10 +26,10 @@ class MassAdaptation:
             self._next_s = t_s + EVERY_S
         if t_s < self._next_s:
             return None
-        self._begun = abs(down_N) >= ENOUGH_N
+        self._begun = abs(down_N) >= self._enough_N
         self._next_s = t_s + EVERY_S if self._begun else None
         better = weight_N + down_N
-        if better < LIGHTEST_N:  # no vehicle is that light: the force is something else
+        if better < self._lightest_N:  # no vehicle is that light: the force is something else
             return None
         self.done = True
         return better

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 WINDOW = 41  # measurements
+LEAST = 5  # fewer may be an outlier, which is off twice: there and back
 # The difference of two measurements has √2 of the scatter of one, and half of all |normal| lie below 0.6745 sigma.
 MEDIAN_TO_SIGMA = 1.0 / (0.6745 * math.sqrt(2.0))
 
@@ -39,8 +40,14 @@ class PositionNoiseMonitor:
         loud = max(step) > self._loud_m
         self._loud_count += loud - (self._loud[0] if len(self._loud) == WINDOW else 0)
         self._loud.append(loud)
-        if 2 * self._loud_count <= len(self._loud):  # then no axis' median can be loud
+        if 2 * self._loud_count <= len(self._loud) or len(self._loud) < LEAST:  # then no axis' median can be loud
             return None
-        middle = (len(self._steps) - 1) // 2  # the lower one: of two steps, one jump must not decide
-        sigma = MEDIAN_TO_SIGMA * np.array([sorted(axis)[middle] for axis in zip(*self._steps, strict=True)])
+        sigma = self.scatter_m()
         return np.where(sigma > self._limit_m, sigma, 0.0)
+
+    def scatter_m(self) -> Array:
+        """One sigma of a measurement (3,), however small; nought before the first."""
+        if not self._steps:
+            return np.zeros(3)
+        middle = (len(self._steps) - 1) // 2  # the lower one: of two steps, one jump must not decide
+        return MEDIAN_TO_SIGMA * np.array([sorted(axis)[middle] for axis in zip(*self._steps, strict=True)])

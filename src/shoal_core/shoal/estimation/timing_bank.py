@@ -24,9 +24,10 @@ from shoal.messages.state import RATE
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics
 from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
-LONGEST_LAG_S, SHORTEST_DELAY_S, LONGEST_DELAY_S, STEP_S = 0.4, -0.2, 0.4, 0.05
+LONGEST_LAG_S, SHORTEST_DELAY_S, LONGEST_DELAY_S, STEP_S = 0.4, -0.35, 0.4, 0.05
 AGE_MEMORY_S = 1.0
 APART_S = 0.075  # totals further apart than this are rivals: 0.05 s cannot be distinguished
 UNKNOWN_NM = 2.0  # moment that the model may miss at the start
@@ -40,20 +41,32 @@ class TimingBankSettings(FileModel):
 
     enabled: bool = Field(default=True, description="off: lag and delay are believed as configured")
     least_start_lag_s: float = Field(default=0.1, ge=0, le=0.4, description="no shorter lag is believed at the start")
-    moment_Nm: float = Field(default=0.15, gt=0, description="wander of the moments that the model misses, in a second")
+    moment_Nm: float = Field(
+        default=0.08,
+        gt=0,
+        description="wander of the moments that the model misses, in a second",
+        json_schema_extra=scales_with("moment"),
+    )
     spread_sigmas: float = Field(default=8.0, gt=0, description="predictions so far apart count half, in gyro sigmas")
     slow_memory_s: float = Field(default=3.0, gt=0)
     slow_threshold: float = Field(default=0.5, gt=0, description="gain of the score that a switch takes")
     fast_memory_s: float = Field(default=0.6, gt=0)
     fast_threshold: float = Field(default=2.0, gt=0)
-    early: float = Field(default=3.0, ge=0, description="more gain that a switch takes, over the informative samples")
+    early: float = Field(default=1.5, ge=0, description="more gain that a switch takes, over the informative samples")
     least_samples: float = Field(default=2.0, ge=1, description="informative ones before the first switch")
     pause_s: float = Field(default=0.1, ge=0, description="between two switches")
-    prior_per_s: float = Field(default=1.0, ge=0, description="score against each second off the configuration")
+    prior_per_s: float = Field(default=0.3, ge=0, description="score against each second off the configuration")
     prior_most: float = Field(default=0.3, ge=0)
     start_share: float = Field(default=0.6, gt=0, le=1, description="of the thrust until the timing is confirmed")
     start_certainty: float = Field(default=0.25, ge=0, le=1, description="that confirms it")
     start_s: float = Field(default=0.5, ge=0, description="after this long it counts as confirmed anyway")
+    probe_Nm: float = Field(
+        default=2.0,
+        ge=0,
+        description="yaw moment to and fro until the timing is confirmed",
+        json_schema_extra=scales_with("moment"),
+    )
+    probe_s: float = Field(default=0.4, gt=0, description="one period of it")
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,7 @@ class TimingBank:
             lag_s,
             delay_s,
             np.minimum(settings.prior_most, settings.prior_per_s * off_s),
-            len(vehicle.thrusters),
+            vehicle.input_count,
             math.radians(rate_dps),
             settings.spread_sigmas * math.radians(rate_dps),
             (settings.slow_memory_s, settings.fast_memory_s),
@@ -112,8 +125,10 @@ class TimingBank:
         self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         inverse = np.linalg.inv(mass_matrix(vehicle))
         self._scores.thrust_to_rate[:] = (inverse @ vehicle.thrust_matrix)[3:6]
+        fitted = VehicleScale.of(vehicle).fit(self.settings)
+        self._probe_N = fitted.probe_Nm * _pure_yaw_N(vehicle)
         self._per_moment = np.diag(inverse)[3:6]
-        self._scores.wander[:] = (self.settings.moment_Nm * self._per_moment) ** 2
+        self._scores.wander[:] = (fitted.moment_Nm * self._per_moment) ** 2
 
     def restart(self) -> None:
         """The clock went back: what is timed is void, what was found out stays."""
@@ -121,9 +136,16 @@ class TimingBank:
         self._scores.force[:] = 0.0
         self._stamp_s: float | None = None
         self._drift: Array | None = None
-        self._age_s = 0.0
+        self.age_s: float | None = None  # of odometry when it arrives, by its stamp
         self._switched_s, self._begun_s = -math.inf, math.inf
         self.estimate = self._estimate(0.0)
+
+    def adopt(self, timing: TimingEstimate, thrust_N: Array) -> None:
+        """Found out by one whose thrusters these are as well: believed from the start, as far as the bank has it."""
+        off_s = np.abs(self._scores.lag_s[:-1] - timing.lag_s) + np.abs(self._scores.delay_s[:-1] - timing.delay_s)
+        self._current, self._confirmed = int(np.argmin(off_s)), True
+        self.restart()
+        self._scores.force[:-1] = thrust_N
 
     def command(self, t_s: float, thrust_N: Array) -> None:
         """Sent at `t_s`."""
@@ -133,6 +155,19 @@ class TimingBank:
     def thrust_share(self) -> float:
         """Of the thrusters' limits: full thrust under a wrong timing tilts a vehicle by 40° within a second."""
         return 1.0 if self._confirmed else self.settings.start_share
+
+    @property
+    def probes(self) -> bool:
+        """Whether the timing is still to be shown."""
+        return not self._confirmed and self._begun_s != math.inf and self.settings.probe_Nm > 0
+
+    def probe_N(self, t_s: float) -> Array:
+        """(n,) to add to a command: a yaw moment to and fro shows the timing and does not tilt the vehicle."""
+        if not self.probes:
+            return np.zeros(len(self._probe_N))
+        phase = (t_s - self._begun_s) / self.settings.probe_s % 1.0
+        forth = phase < 0.25 or phase >= 0.75  # a quarter forth, a half back, a quarter forth: the heading returns
+        return self._probe_N if forth else -self._probe_N
 
     @property
     def force_N(self) -> Array:
@@ -157,8 +192,11 @@ class TimingBank:
             self._stamp_s, self._drift = stamp_s, drift
             return False
         h = stamp_s - self._stamp_s
-        self._age_s += (1 - math.exp(-h / AGE_MEMORY_S)) * (max(0.0, t_s - stamp_s) - self._age_s)
-        span = self._stamp_s, stamp_s, -self._age_s - 0.1 * STEP_S
+        age_s = max(0.0, t_s - stamp_s)
+        self.age_s = (
+            age_s if self.age_s is None else self.age_s + (1 - math.exp(-h / AGE_MEMORY_S)) * (age_s - self.age_s)
+        )
+        span = self._stamp_s, stamp_s, -self.age_s - 0.1 * STEP_S
         report = self._scores.step(self._current, span, measured[RATE], (drift + self._drift) / 2)
         self._stamp_s, self._drift = stamp_s, drift
         switched = self._choose(stamp_s, report)
@@ -176,7 +214,7 @@ class TimingBank:
         early = s.early / self._scores.informative[0]  # a few samples may err
         if stamp_s < self._begun_s + IDLE_AFTER_S:
             idle_slow = idle_fast = 0.0
-        if idle_slow > s.slow_threshold and idle_slow > gain_slow:
+        if idle_slow > s.slow_threshold + max(0.0, gain_slow):
             # The vehicle is held, or its thrusters are dead: no timing can be learnt from that.
             best = self._start
             if best == self._current:
@@ -202,6 +240,13 @@ class TimingBank:
         function.inputs[0][:], function.inputs[1][:] = state, current_mps
         function.call()
         return function.outputs[0].copy()
+
+
+def _pure_yaw_N(vehicle: Vehicle) -> Array:
+    """(n,) of one newton metre of yaw and nothing else; zeros for a vehicle that cannot do that."""
+    wanted = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    thrust_N = np.asarray(np.linalg.pinv(vehicle.thrust_matrix) @ wanted)
+    return thrust_N if np.allclose(vehicle.thrust_matrix @ thrust_N, wanted, atol=1e-6) else np.zeros_like(thrust_N)
 
 
 @lru_cache(maxsize=8)

@@ -37,8 +37,10 @@ class Bound:
     failure: str = ""  # what the run did then, after "5 of 100 runs": "lost sight"
     words: Callable[[Recording, Value, float], str] | None = None  # the sentence of a failure, instead of the usual one
 
-    def of(self, recording: Recording) -> float | None:
-        """In this run."""
+    def of(self, recording: Recording, name: str = "") -> float | None:
+        """In this run: what its task or condition says of the metric `name`, else the usual one."""
+        if name in recording.bounds:
+            return recording.bounds[name]
         return self.limit(recording) if callable(self.limit) else float(self.limit)
 
 
@@ -63,6 +65,15 @@ class MetricInfo(FileModel):
         """For a column: `largest sight angle [°]`."""
         words = " ".join(word for word in (self.label, self.part) if word)
         return f"{words} [{self.unit}]" if self.unit else words
+
+    @property
+    def unit_words(self) -> str:
+        """As written after a number."""
+        return self.unit if self.unit in ("", "°") else f" {self.unit}"
+
+    def limit_text(self, limit: float) -> str:
+        """Without the unit and without needless digits; a share in percent."""
+        return f"{limit:.3g}" if not self.form.endswith("%") else f"{100 * limit:.3g}%"
 
     def text(self, number: float | None) -> str:
         """Without the unit; a dash for none."""
@@ -121,10 +132,10 @@ class Metric:
         """`FOV angle 60.5° > 60° at 77.7 s (bluerov3 -> bluerov2)`."""
         if self.bound is not None and self.bound.words is not None:
             return self.bound.words(recording, value, limit)
-        unit, sign = (f" {self.unit}" if self.unit else ""), "<" if self.worst == "min" else ">"
+        unit, sign = self.info.unit_words, "<" if self.worst == "min" else ">"
         when = "" if value.at_s is None else f" at {value.at_s:.1f} s"
         who = f" ({value.subject})" if value.subject else ""
         name = " ".join(word for word in (self.label or self.name, self.part) if word)
         if not math.isfinite(value.number):
             return f"{name} cannot be determined"
-        return f"{name} {value.number:{self.form}}{unit} {sign} {limit:g}{unit}{when}{who}"
+        return f"{name} {value.number:{self.form}}{unit} {sign} {self.info.limit_text(limit)}{unit}{when}{who}"

@@ -9,7 +9,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.evaluation import attitude, distance, effort, goal, health, path_error, sight, time_shift, timing
+from shoal.evaluation import (
+    attitude,
+    distance,
+    effort,
+    endurance,
+    goal,
+    health,
+    path_error,
+    sight,
+    time_shift,
+    timing,
+    timing_error,
+)
 from shoal.evaluation.metric import Metric
 from shoal.evaluation.summary import Result, Summary
 from shoal.plugins import find, is_dotted
@@ -21,11 +33,13 @@ METRICS: tuple[Metric, ...] = (
     *distance.METRICS,
     *time_shift.METRICS,
     *path_error.METRICS,
+    *endurance.METRICS,
     *goal.METRICS,
     *attitude.METRICS,
     *effort.METRICS,
     *health.METRICS,
     *timing.METRICS,
+    *timing_error.METRICS,
 )
 
 
@@ -67,6 +81,14 @@ def task_metrics(task: str) -> tuple[str, ...]:
         return ()
 
 
+def check_bounds(names: Iterable[str], metrics: Iterable[Metric], where: str) -> None:
+    """Bounds that a task or a condition sets must be those of metrics that have one."""
+    bounded = [metric.name for metric in metrics if metric.bound is not None]
+    for name in names:
+        if name not in bounded:
+            raise ShoalError(f"{where}: bounds.{name} is no metric with a bound; expected one of {', '.join(bounded)}")
+
+
 def summarise(recording: Recording, metrics: Sequence[str | Metric] = ()) -> Summary:
     """Judge a run by the metrics of every run, those of its task, and `metrics`.
 
@@ -79,7 +101,7 @@ def summarise(recording: Recording, metrics: Sequence[str | Metric] = ()) -> Sum
         value = metric(recording)
         if value is None:
             continue
-        limit = None if metric.bound is None else metric.bound.of(recording)
+        limit = None if metric.bound is None else metric.bound.of(recording, metric.name)
         breaks = limit is not None and metric.breaks(value.number, limit)
         if limit is not None and breaks and not (broken and math.isnan(value.number)):
             words.append(metric.failure_words(recording, value, limit))

@@ -4,55 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from shoal.config.file_model import FileModel
+from shoal.codegen import take_compiled
 from shoal.control.base import Controller, ControlOutput, Estimate
 from shoal.control.station_keeping import StationKeeping
 from shoal.control.steady_thrust import SteadyThrust
-from shoal.estimation.ekf import EstimatorSettings, StateEstimator
+from shoal.estimation.ekf import RATE_BLOCK, StateEstimator
 from shoal.estimation.mass_adaptation import MassAdaptation
-from shoal.estimation.timing_bank import TimingBankSettings, TimingEstimate
-from shoal.fleet.actuation import Actuation
-from shoal.fleet.gate import Gate, GateSettings, check_odometry
-from shoal.fleet.monitor import HealthMonitor, MonitorSettings
-from shoal.fleet.neighbours import NeighbourSettings, PlanForecast
-from shoal.frames import matrix, yaw_of
+from shoal.estimation.timing_bank import TimingEstimate
+from shoal.fleet.actuation import Actuation, carried_over
+from shoal.fleet.agent_settings import AgentSettings, Timing
+from shoal.fleet.gate import Gate, check_odometry
+from shoal.fleet.handover import Knowledge
+from shoal.fleet.hazards import Hazard
+from shoal.fleet.monitor import HealthMonitor
+from shoal.fleet.neighbours import PlanForecast
+from shoal.fleet.odometry_watch import OdometryWatch, surprise_issue
+from shoal.fleet.oscillation import OscillationWatch
+from shoal.fleet.overdrive import Leads, Overdrive, predicted
+from shoal.fleet.own_plan import own_plan
+from shoal.fleet.thruster_use import ThrusterUse
+from shoal.frames import yaw_of
 from shoal.messages.command import Command
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
-from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
+from shoal.messages.state import ATTITUDE, POSITION, RATE
 from shoal.messages.trajectory import closest_m2
 from shoal.vehicles.description import Vehicle
+from shoal.vehicles.scale import VehicleScale
 
 Array = NDArray[np.float64]
 LONGEST_STEP_S = 0.1  # of the model when predicting
-
-
-class AgentSettings(FileModel):
-    """What is around a controller: estimator, gate, monitor, timing, neighbours. `runtime:` of a controller file."""
-
-    estimator: EstimatorSettings = EstimatorSettings()
-    neighbours: NeighbourSettings = NeighbourSettings()
-    gate: GateSettings = GateSettings()
-    monitor: MonitorSettings = MonitorSettings()
-    timing: TimingBankSettings = TimingBankSettings()
-    thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
-
-
-@dataclass(frozen=True)
-class Timing:
-    """What is believed of time: nominal values, never a run's draw."""
-
-    period_s: float = 0.05
-    actuation_delay_s: float = 0.0  # from the odometry to the thrust that answers it
-    thruster_lag_s: float | None = None  # time constant; None: the vehicle description's mean
 
 
 class Agent:
@@ -72,36 +60,41 @@ class Agent:
         self.name, self.controller, self.settings, self.timing = name, controller, settings, timing
         self._stopwatch, self._hard_m2 = stopwatch, hard_distance_m**2
         self.estimator = StateEstimator(vehicle, settings.estimator)
-        self._fit(vehicle)
-        self._gate, self._monitor = Gate(settings.gate), HealthMonitor(settings.monitor)
-        self._mass = MassAdaptation(settings.monitor.weigh_N)
+        self._use = ThrusterUse(vehicle, settings.thrusters)
+        self._fit(self._use.fitted(vehicle))
+        self._gate, self._scale = Gate(settings.gate), VehicleScale.of(vehicle)
+        fitted = self._scale.fit(settings.monitor)
+        self._monitor, self._mass = HealthMonitor(fitted), MassAdaptation(fitted.weigh_N, self._scale.force)
+        self._watch = OdometryWatch(settings.gate)
+        self._oscillation = OscillationWatch(self._scale.fit(settings.oscillation))
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
-        self._last_t_s = -math.inf
-        self._sequence = 0
+        self._last_t_s, self._sequence, self._output_start_s = -math.inf, 0, 0.0
         self._output: ControlOutput | None = None  # the last usable one
-        self._output_start_s = 0.0
 
     def _fit(self, vehicle: Vehicle) -> None:
         """Everything here that holds numbers of the vehicle."""
-        count = len(vehicle.thrusters)
-        self.vehicle = vehicle
+        count = vehicle.input_count
+        self.vehicle, self._keeps_depth = vehicle, "heave" not in vehicle.controlled_axes
         self._steady, self._station = SteadyThrust(vehicle), StationKeeping(vehicle)
-        self._lower, self._upper = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self._overdrive = Overdrive(vehicle)
+        self._limits = vehicle.thrust_min_N, vehicle.thrust_max_N
         self._actuation = self._make_actuation(vehicle)
         self._previous_N, self._acting_N = np.zeros(count), np.zeros(count)
 
     def _make_actuation(self, vehicle: Vehicle) -> Actuation:
         given_s, s = self.timing.thruster_lag_s, self.settings
-        lag_s = float(np.mean([t.time_constant_s for t in vehicle.thrusters])) if given_s is None else given_s
+        lag_s = float(np.mean(vehicle.input_lag_s)) if given_s is None else given_s
         # A controller that does without a prediction over lag and delay does not depend on them.
-        bank = s.timing if self.controller.lag_compensation else s.timing.model_copy(update={"enabled": False})
+        bank = s.timing if type(self.controller).lag_compensation else s.timing.model_copy(update={"enabled": False})
         configured = TimingEstimate(lag_s, self.timing.actuation_delay_s)
         return Actuation(vehicle, configured, self.timing.period_s, s.thruster_lead, s.estimator.rate_dps, bank)
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
-        same = len(vehicle.thrusters) == len(self.vehicle.thrusters)
+        vehicle = self._use.fitted(vehicle)
+        same = vehicle.input_count == self.vehicle.input_count
         kept = self._actuation, self._previous_N, self._acting_N
+        old = self.vehicle
         self.controller.set_vehicle(vehicle)
         self.estimator.set_vehicle(vehicle)
         self._fit(vehicle)
@@ -110,24 +103,65 @@ class Agent:
             self._actuation.set_vehicle(vehicle)
         else:
             self._output = None
+            moved = [carried_over(old, vehicle, part) for part in (kept[1], kept[2], kept[0].force_N)]
+            self._previous_N, self._acting_N, self._actuation.force_N = moved
+            if math.isfinite(self._last_t_s):
+                self._actuation.command(self._last_t_s, self._previous_N)
 
-    def step(self, t_s: float, odometry: Odometry | None, directive: Directive, plans: Mapping[str, Plan]) -> Command:
-        """One control period with what is known of the neighbours."""
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """For whoever steers next; None while there is no estimate."""
+        if self._stamp_s is None:
+            return None
+        e, now = self.estimator, Odometry(self._stamp_s, self.estimator.state.copy())
+        return Knowledge(now, e.wrench, e.current, self._previous_N, self._actuation.timing)
+
+    def take_over(self, vehicle: Vehicle, known: Knowledge | None) -> None:
+        """Another body from the next step on, with what is known of it; None: nothing."""
+        self.set_vehicle(vehicle)
+        self._output, self._stamp_s = None, None
+        if known is None:
+            return
+        self.estimator.go_on(known.odometry, known.wrench, known.current_mps)
+        self._stamp_s = known.odometry.stamp_s
+        self._actuation.go_on(known.timing, known.thrust_N)
+        self._actuation.begin(known.odometry)
+        self._previous_N, self._acting_N = known.thrust_N.copy(), known.thrust_N.copy()
+        self._actuation.command(self._stamp_s, self._previous_N)
+
+    def accompany(self, t_s: float, odometry: Odometry | None, thrust_N: Array | None) -> None:
+        """Another member of the group steers: the estimate goes on with its thrust, so that we can take over."""
+        self._sense(t_s, odometry)
+        self._output = None
+        self.controller.reset()
+        if thrust_N is not None:
+            self._previous_N = thrust_N
+            self._actuation.command(t_s, thrust_N)
+
+    def step(
+        self,
+        t_s: float,
+        odometry: Odometry | None,
+        directive: Directive,
+        plans: Mapping[str, Plan],
+        hazards: Sequence[Hazard] = (),
+    ) -> Command:
+        """One control period with what is known of the neighbours; `hazards`: where silent ones were last seen."""
         started = self._stopwatch()
+        take_compiled()
         issue = self._sense(t_s, odometry)
-        act_s, lag_s = self._act_s(t_s), self._actuation.timing.lag_s
-        # A lag acts like a delay of its time constant; overdriving the change by `lead` shortens it by that factor.
-        start_s = act_s + lag_s / self._actuation.lead if self.controller.lag_compensation else act_s
+        act_s, leads = self._act_s(t_s), self._leads()
+        start_s = act_s + leads.force_s
+        true_s = start_s - self._actuation.stamp_offset_s
         output, state, forecast = None, None, None
         if issue is None and odometry is not None and self._stamp_s is not None:
-            state = self._predict(act_s, start_s)
+            state = self._predict(act_s, start_s, act_s + leads.moment_s)
             if not all(map(math.isfinite, state.tolist())):  # a runaway estimate: the measurement is all there is
                 self._start_from(odometry)
                 state = odometry.state.copy()
-            forecast = PlanForecast(
-                self._usable(t_s, plans), t_s, directive.formation_setpoints, self.settings.neighbours
-            )
-            output = self._control(t_s, start_s, state, odometry, directive, forecast)
+            known = self._usable(t_s, plans), t_s, directive.formation_setpoints, self.settings.neighbours
+            forecast = PlanForecast(*known, hazards, state[POSITION])
+            output = self._control(t_s, true_s, state, odometry, directive, forecast)
             issue = output.issues[0] if output is not None and not output.usable else None
         compute_s = self._stopwatch() - started
         if output is not None and compute_s > self.settings.gate.deadline_periods * self.timing.period_s:
@@ -135,7 +169,7 @@ class Agent:
             self.controller.reset()
         if output is not None and not output.usable:
             output = None
-        return self._answer(t_s, start_s, output, state, issue, forecast, compute_s)
+        return self._answer(t_s, true_s, leads, output, state, issue, forecast, compute_s)
 
     def _act_s(self, t_s: float) -> float:
         """When a command of now reaches the thrusters; not before the odometry it answers."""
@@ -151,10 +185,10 @@ class Agent:
         self._station.release()
         start_s = self._act_s(t_s)
         known = issue is None and self._stamp_s is not None
-        state = self._predict(start_s, start_s) if known else None
-        self._previous_N = np.zeros(len(self.vehicle.thrusters))
+        state = self._predict(start_s, start_s, start_s) if known else None
+        self._previous_N = np.zeros(self.vehicle.input_count)
         self._actuation.command(t_s, self._previous_N)
-        plan = self._plan(t_s, start_s, None, state)
+        plan = self._plan(t_s, start_s - self._actuation.stamp_offset_s, None, state)
         issues = (reason,) if issue is None else (reason, issue)
         return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, issues))
 
@@ -167,25 +201,43 @@ class Agent:
         self._last_t_s = t_s
         if odometry is None:
             return Issue(Code.NO_ODOMETRY, Severity.WARNING)
-        if problem := check_odometry(odometry, t_s, self.settings.gate):
+        gate, watch = self.settings.gate, self._watch
+        if problem := check_odometry(odometry, t_s, gate, watch.age_limit_s):
+            if problem.code is Code.ODOMETRY_STALE:
+                self._gate.begin(odometry.stamp_s + gate.odometry_age_s)
             return problem
-        if self._stamp_s is None or odometry.stamp_s - self._stamp_s > self.settings.gate.reset_s:
+        if self._stamp_s is not None:
+            if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
+                return None
+            if watch.is_frozen(odometry):
+                return watch.frozen(t_s)
+        watch.see(t_s, odometry)
+        if self._stamp_s is None or odometry.stamp_s - self._stamp_s > max(gate.reset_s, watch.age_limit_s):
             if self._stamp_s is not None:
                 self._actuation.force_N = self._previous_N.copy()
             self._start_from(odometry)
             return None
-        if odometry.stamp_s <= self._stamp_s:  # the same once more, or out of order: nothing new
-            return None
         actuation, estimator = self._actuation, self.estimator
+        estimator.expect_interval(max(watch.interval_s, odometry.stamp_s - self._stamp_s))
+        pushed_Ns = np.zeros(len(actuation.force_N))
         for segment in actuation.segments(self._stamp_s, odometry.stamp_s, LONGEST_STEP_S):
+            pushed_Ns += segment.duration_s * segment.mean_N(actuation.force_N)
             actuation.force_N = estimator.predict(actuation.force_N, segment)
         estimator.correct(odometry)
         if not estimator.is_finite:  # then nothing may be learnt from it
             self._start_from(odometry)
             return None
         self._adapt_mass(odometry.stamp_s)
+        self._oscillation.see(odometry.stamp_s, estimator.state[RATE], estimator, self._actuation.probes)
+        if self._use.see(odometry, self._stamp_s, pushed_Ns, estimator, slow=watch.slowness > 1.0):
+            self._refit()
         self._stamp_s = odometry.stamp_s
-        self._actuation.learn(t_s, odometry, estimator.state, estimator.current)
+        for surprise in estimator.surprises:
+            self._monitor.note(t_s, surprise_issue(surprise))
+        if watch.slowness > 1.0:  # what happens within a thruster's lag cannot be seen once a second
+            self._actuation.begin(odometry)
+        elif not any(surprise.block == RATE_BLOCK for surprise in estimator.surprises):
+            self._actuation.learn(t_s, odometry, estimator.state, estimator.current)
         return None
 
     def _start_from(self, odometry: Odometry) -> None:
@@ -193,8 +245,21 @@ class Agent:
         self._actuation.begin(odometry)
         self._stamp_s = odometry.stamp_s
 
+    def _refit(self) -> None:
+        """Other thrusters are used from now on; the wrench in all stays what it is."""
+        before, force_N = self.vehicle.input_matrix, self._actuation.force_N
+        self.set_vehicle(self.vehicle)
+        self.estimator.explain((self.vehicle.input_matrix - before) @ force_N)
+
+    def put_out_of_use(self, names: str) -> None:
+        """By order: thrusters by name, separated by commas. All others are used again, whatever was found of them."""
+        self._use.order(names)
+        self._refit()
+
     def _adapt_mass(self, t_s: float) -> None:
         """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
+        if self._keeps_depth:  # the water carries what it weighs
+            return
         w, x, y, z = self.estimator.state[ATTITUDE].tolist()
         forward, right, down, *_ = self.estimator.wrench.tolist()
         axis = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)  # down, seen from the vehicle
@@ -208,19 +273,25 @@ class Agent:
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
         self._stamp_s, self._output = None, None
+        self._oscillation.clear()
+        self._use.clear()
         self._actuation.clear()
         self._gate = Gate(self.settings.gate)
+        self._watch.clear()
         self.controller.reset()
 
-    def _predict(self, act_s: float, start_s: float) -> Array:
-        """The state at `start_s`; on the way, the force at `act_s`, when the next command reaches the thrusters."""
+    def _leads(self) -> Leads:
+        """Overdrive of the next command; none for a controller that does without a prediction over the lag."""
+        lag_s = self._actuation.timing.lag_s
+        if not self.controller.lag_compensation or lag_s <= 1e-6:
+            return Leads(1.0, 1.0, 0.0, 0.0)
+        return Leads.of(lag_s, 1.0 if self._oscillation.slowed else self._actuation.lead, self.settings.moment_lead)
+
+    def _predict(self, act_s: float, start_s: float, turn_s: float) -> Array:
+        """The state at `start_s`, its rotation at `turn_s`; on the way, the force when a command acts."""
         assert self._stamp_s is not None
-        state, force = self.estimator.state, self._actuation.force_N
-        for begin_s, end_s in ((self._stamp_s, act_s), (act_s, start_s)):
-            for segment in self._actuation.segments(begin_s, end_s, LONGEST_STEP_S):
-                state, force = self.estimator.step(state, force, segment)
-            if end_s == act_s:
-                self._acting_N = force
+        times_s = self._stamp_s, act_s, start_s, turn_s
+        state, self._acting_N = predicted(self.estimator, self._actuation, times_s, LONGEST_STEP_S)
         return state
 
     # -- control ------------------------------------------------------------------------------------------------
@@ -234,6 +305,11 @@ class Agent:
         ]
 
     @property
+    def located(self) -> bool:
+        """Whether there is an estimate, and a good one."""
+        return self._stamp_s is not None and self._position_reliable
+
+    @property
     def _position_reliable(self) -> bool:
         return self.estimator.position_sigma_m <= self.settings.gate.unsure_m
 
@@ -241,12 +317,14 @@ class Agent:
         self, t_s: float, start_s: float, state: Array, odometry: Odometry, directive: Directive, forecast: PlanForecast
     ) -> ControlOutput:
         e = self.estimator
+        if self._keeps_depth:  # an error that nobody can do anything about would count for all the others
+            directive = replace(directive, setpoint=directive.setpoint.at_depth(float(state[2])))
         estimate = Estimate(
             t_s, start_s, state, e.wrench, e.current, self._position_reliable, self._previous_N, odometry
         )
         try:
             output = self.controller.step(t_s, estimate, directive, forecast)
-            wrong = _wrong(output, len(self._previous_N)) if output.usable else ""
+            wrong = output.wrong(len(self._previous_N)) if output.usable else ""
         except Exception as error:  # a controller that throws must not stop the vehicle's loop
             wrong = f"{type(error).__name__}: {error}"
         if not wrong:
@@ -261,6 +339,7 @@ class Agent:
         self,
         t_s: float,
         start_s: float,
+        leads: Leads,
         output: ControlOutput | None,
         state: Array | None,
         issue: Issue | None,
@@ -271,16 +350,18 @@ class Agent:
             self._gate.reset()
             self._station.release()
             self._output, self._output_start_s = output, start_s
-            mode, thrust = Mode.CONTROLLER, self._overdriven(output.thrust_N)
+            mode, thrust = Mode.CONTROLLER, self._overdrive.command(self._acting_N, output.thrust_N, leads)
         else:
             has_plan = self._output is not None and self._output.planned_N is not None
             mode = self._gate.fallback(t_s, has_plan, state is not None)
             thrust = self._fallback_thrust(mode, start_s, state)
-        thrust = self._limited(thrust)
+        share, steered, limits = self._watch.thrust_share(self._last_t_s), mode is Mode.CONTROLLER, self._limits
+        thrust = self._actuation.limited(t_s, thrust, *limits, share, probe=steered)
+        thrust = self._use.command_N(t_s, thrust, *limits, test=steered and share == 1.0)
         self._actuation.command(t_s, thrust)
         self._previous_N = output.thrust_N if output is not None else thrust
-        steered = self._output if mode in (Mode.CONTROLLER, Mode.PREVIOUS_PLAN) else None
-        plan = self._plan(t_s, start_s, steered, state)
+        followed = self._output if mode in (Mode.CONTROLLER, Mode.PREVIOUS_PLAN) else None
+        plan = self._plan(t_s, start_s, followed, state)
         ages_s = {} if forecast is None else {p.vehicle: max(0.0, t_s - p.stamp_s) for p in forecast.plans}
         committed = self._is_clear(plan, forecast)
         if not committed:
@@ -311,26 +392,10 @@ class Agent:
             found += output.issues
         if self._mass.done:
             found += (Issue(Code.MASS_REPLACED, Severity.WARNING, value=self.vehicle.mass_kg),)
-        found += self._actuation.issues()
+        found += self._actuation.issues() + self._watch.issues() + self._oscillation.issues() + self._use.issues()
         if not self._position_reliable:
             found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)
         return found + self._monitor.check(t_s, self.estimator.wrench, ages_s, slack_hard)
-
-    def _overdriven(self, wanted_N: Array) -> Array:
-        """The command that brings the lagging thrusters to the wanted force sooner."""
-        if self._actuation.timing.lag_s <= 1e-6 or not self.controller.lag_compensation:
-            return wanted_N
-        return self._acting_N + self._actuation.lead * (wanted_N - self._acting_N)
-
-    def _limited(self, thrust_N: Array) -> Array:
-        """Within the limits; while only a share of them may be used, in proportion: clipped forces are moments."""
-        if not all(map(math.isfinite, thrust_N.tolist())):
-            return np.zeros(len(thrust_N))
-        share = self._actuation.thrust_share
-        if share < 1.0:
-            used = float(np.max(np.where(thrust_N > 0, thrust_N / self._upper, thrust_N / self._lower)))
-            return thrust_N * min(1.0, share / max(used, 1e-9))
-        return np.minimum(np.maximum(thrust_N, self._lower), self._upper)
 
     def _fallback_thrust(self, mode: Mode, start_s: float, state: Array | None) -> Array:
         if mode is Mode.PREVIOUS_PLAN:
@@ -344,30 +409,16 @@ class Agent:
             yaw = yaw_of(state[ATTITUDE])
             steady_N = self._steady(np.zeros(3), yaw, self.estimator.wrench, self.estimator.current)
             return self._station.thrust(state, steady_N)
-        return np.zeros(len(self.vehicle.thrusters))
+        return np.zeros(self.vehicle.input_count)
 
     def _plan(self, t_s: float, start_s: float, output: ControlOutput | None, state: Array | None) -> Plan:
         """What the others may expect: the predicted motion, or staying where we are."""
         self._sequence += 1
-        if output is not None and len(output.times_s) > 1:
-            positions_m = output.states[:, POSITION].copy()
-            return Plan.along(self.name, self._sequence, t_s, output.times_s, positions_m)
-        if output is not None:  # of a controller that predicts nothing: the state it steered by
-            here, start_s = output.states[0], float(output.times_s[0])
-            velocity = (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
-        else:
-            here, velocity = self.estimator.state if state is None else state, np.zeros((1, 3))
-        return Plan(self.name, self._sequence, t_s, np.array([start_s]), here[None, POSITION].copy(), velocity)
+        here = self.estimator.state if state is None else state
+        return own_plan(self.name, self._sequence, t_s, start_s, output, here)
 
     def _is_clear(self, plan: Plan, forecast: PlanForecast | None) -> bool:
         """Whether the plan keeps the hard distance from the neighbours' plans, as far as known."""
         if forecast is None or not forecast.plans or len(plan.times_s) < 2:
             return True
         return closest_m2(forecast.at(plan.times_s).positions_m, plan.positions_m) >= self._hard_m2
-
-
-def _wrong(output: ControlOutput, thrusters: int) -> str:
-    """Why thrust of a user's controller cannot be sent; what is not a number must never reach a thruster."""
-    if output.thrust_N.shape != (thrusters,):
-        return f"thrust_N has shape {output.thrust_N.shape}, expected ({thrusters},)"
-    return "" if math.isfinite(float(output.thrust_N.sum())) else "thrust_N is not finite"

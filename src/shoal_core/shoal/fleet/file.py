@@ -5,30 +5,55 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from shoal.assembly.file import load_assembly
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, in_file
 from shoal.guidance.formation import Formation
 from shoal.messages.limits import Limits
+from shoal.messages.preview import Preview
 from shoal.messages.state import State
 from shoal.vehicles.description import Vehicle, load_vehicle
 
+DEEPEST_M = 11_000.0  # the Challenger Deep
+
 
 class Member(FileModel):
-    """One vehicle of the fleet."""
+    """One vehicle of the fleet, or one assembly of joined vehicles."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     type: str = "bluerov2_heavy"
+    assembly: str | None = None  # name or file in config/assemblies; then it says types, parameter sets and limits
     parameter_set: str | None = None
     start_m: tuple[float, float, float]  # NED
     heading_deg: float = Field(default=0.0, ge=-360, le=360)
-    thrust_limit_N: float | None = Field(default=None, gt=0)  # per thruster and direction; None: the parameter set's
+    thrust_limit_N: float | None = Field(
+        default=None, gt=0, le=5000
+    )  # per thruster and direction; None: the parameter set's
 
-    def vehicle(self) -> Vehicle:
-        """Its description, loaded."""
-        vehicle = load_vehicle(self.type, self.parameter_set)
+    @model_validator(mode="after")
+    def _described_once(self) -> Member:
+        for key in ("type", "parameter_set", "thrust_limit_N"):
+            if self.assembly is not None and key in self.model_fields_set:
+                raise ValueError(
+                    f"{key} is {getattr(self, key)!r} beside assembly '{self.assembly}', expected only one"
+                )
+        return self
+
+    def vehicle(self, parameter_set: str | None = None) -> Vehicle:
+        """Its description, loaded; of an assembly, the composite. `parameter_set`: another, thrust limited alike."""
+        if self.assembly is not None:
+            if parameter_set is not None:
+                raise ShoalError(
+                    f"parameter_set = '{parameter_set}' for {self.name}, which is assembly '{self.assembly}'; "
+                    "expected a vehicle of one type"
+                )
+            return load_assembly(self.assembly).composite().vehicle
+        vehicle = load_vehicle(self.type, parameter_set or self.parameter_set)
         return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
 
     def start_state(self) -> State:
@@ -39,7 +64,7 @@ class Member(FileModel):
 class SightEntry(FileModel):
     """Who must see whom, and the cone's half-angles."""
 
-    topology: str = Field(default="all", pattern="^(all|ring|chain|star|none|given)$")
+    topology: str = Field(default="all", pattern="^(all|ring|chain|star|across|none|given)$")
     stride: int = Field(default=1, ge=1)
     pairs: tuple[tuple[str, str], ...] = ()
     soft_deg: float = Field(default=30.0, gt=0, lt=180)
@@ -129,4 +154,46 @@ def load_fleet(name_or_path: str | Path) -> Fleet:
             member.vehicle()
         except ShoalError as error:
             raise ShoalError(f"{path}: vehicles.{i} ({member.name}): {error}") from None
+    with in_file(path):
+        check_places(fleet)
     return fleet
+
+
+def check_places(fleet: Fleet) -> None:
+    """Starts must be in the water and apart, and so must the places of the formation."""
+    hard_m, names = fleet.distance.hard_m, fleet.names
+    starts = np.array([member.start_m for member in fleet.vehicles])
+    for i, member in enumerate(fleet.vehicles):
+        if not 0 <= member.start_m[2] <= DEEPEST_M:
+            raise ShoalError(
+                f"vehicles.{i}.start_m = {list(member.start_m)}: expected a depth below the surface, "
+                f"0 to {DEEPEST_M:g} m"
+            )
+    gap_m, a, b = _closest(starts)
+    if gap_m < hard_m:
+        raise ShoalError(
+            f"vehicles.{a}.start_m and vehicles.{b}.start_m are {gap_m:.2f} m apart; "
+            f"expected at least hard_m = {hard_m:g}"
+        )
+    if fleet.formation.kind in ("point", "line") and len(names) > 1 and fleet.formation.spacing_m < hard_m:
+        raise ShoalError(
+            f"formation.spacing_m = {fleet.formation.spacing_m:g} is below distance.hard_m = {hard_m:g}; expected more"
+        )
+    placement = fleet.formation.assign(names, starts, starts.mean(axis=0))
+    center = np.zeros((1, 3))
+    point = Preview(np.zeros(1), center, center)
+    places = np.array([placement.setpoint(name, point).positions_m[0] for name in names])
+    gap_m, a, b = _closest(places)
+    if gap_m < hard_m:
+        raise ShoalError(
+            f"formation: the places of {names[a]} and {names[b]} are {gap_m:.2f} m apart; "
+            f"expected at least hard_m = {hard_m:g}"
+        )
+
+
+def _closest(points_m: NDArray[np.float64]) -> tuple[float, int, int]:
+    """Smallest distance of any two of (V,3), and of which."""
+    gaps = np.linalg.norm(points_m[:, None] - points_m[None], axis=2)
+    gaps[np.tril_indices(len(gaps))] = np.inf
+    a, b = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
+    return float(gaps[a, b]), int(a), int(b)

@@ -17,8 +17,9 @@ FASTEST_MPS, FASTEST_RADPS = 5.0, 20.0
 class GateSettings(FileModel):
     """Times after which trust ends."""
 
-    odometry_age_s: float = Field(default=0.5, gt=0, description="older odometry is stale")
-    future_s: float = Field(default=0.2, ge=0, description="odometry may be stamped this far ahead of the clock")
+    odometry_age_s: float = Field(default=0.5, gt=0, description="older odometry is stale, unless it is usually slow")
+    longest_age_s: float = Field(default=3.0, gt=0, description="odometry that comes slowly may be as old as this")
+    future_s: float = Field(default=0.8, ge=0, description="odometry may be stamped this far ahead of the clock")
     reset_s: float = Field(default=2.0, gt=0, description="after this long without odometry the estimate starts anew")
     unsure_m: float = Field(
         default=0.3, gt=0, description="one sigma of the estimated position, beyond which nobody swims by it"
@@ -27,8 +28,22 @@ class GateSettings(FileModel):
     deadline_periods: float = Field(default=1.0, gt=0, description="a solve that takes longer is late")
 
 
-def check_odometry(odometry: Odometry, t_s: float, settings: GateSettings) -> Issue | None:
-    """Why this odometry can't be used, or None."""
+def check_odometry(
+    odometry: Odometry, t_s: float, settings: GateSettings, age_limit_s: float | None = None
+) -> Issue | None:
+    """Why this odometry can't be used, or None. `age_limit_s`: instead of the settings' age."""
+    if problem := check_contents(odometry):
+        return problem
+    age_s = t_s - odometry.stamp_s
+    if age_s > (settings.odometry_age_s if age_limit_s is None else age_limit_s):
+        return _refused(Code.ODOMETRY_STALE, age_s)
+    if age_s < -settings.future_s:
+        return _refused(Code.ODOMETRY_IN_FUTURE, -age_s)
+    return None
+
+
+def check_contents(odometry: Odometry) -> Issue | None:
+    """What of it is absurd whenever it was measured, or None."""
     values = odometry.state.tolist()  # thirteen plain numbers are looked at sooner than arrays of three
     if not math.isfinite(sum(values) + odometry.stamp_s):
         return _refused(Code.ODOMETRY_NOT_FINITE)
@@ -37,11 +52,6 @@ def check_odometry(odometry: Odometry, t_s: float, settings: GateSettings) -> Is
         return _refused(Code.ODOMETRY_ATTITUDE_LENGTH, norm)
     if max(map(abs, values[VELOCITY])) > FASTEST_MPS or max(map(abs, values[RATE])) > FASTEST_RADPS:
         return _refused(Code.ODOMETRY_TOO_FAST)
-    age_s = t_s - odometry.stamp_s
-    if age_s > settings.odometry_age_s:
-        return _refused(Code.ODOMETRY_STALE, age_s)
-    if age_s < -settings.future_s:
-        return _refused(Code.ODOMETRY_IN_FUTURE, -age_s)
     return None
 
 
@@ -59,6 +69,11 @@ class Gate:
     def reset(self) -> None:
         """The controller is in charge again."""
         self._since_s = None
+
+    def begin(self, since_s: float) -> None:
+        """The trouble is older than its discovery."""
+        if self._since_s is None:
+            self._since_s = since_s
 
     def fallback(self, t_s: float, has_plan: bool, has_state: bool) -> Mode:
         """Who steers now."""

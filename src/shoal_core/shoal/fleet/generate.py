@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
+from shoal.fleet.placement import assign, widest_sight
 
 BY_SIZE = {1: "one", 2: "two", 3: "three", 5: "ring5", 10: "ring10"}
 THRUST_LIMIT_N = 16.6  # as the shipped fleets: what gives the vehicle's stated 1.5 m/s
@@ -13,18 +14,19 @@ THRUST_LIMIT_N = 16.6  # as the shipped fleets: what gives the vehicle's stated 
 
 def resolve_fleet(name: str) -> Fleet:
     """A number, a shipped name or a file."""
-    if not name.isdigit():
+    try:
+        count = float(name)
+    except ValueError:
         return load_fleet(name)
-    count = int(name)
     if count in BY_SIZE:
-        return load_fleet(BY_SIZE[count])
-    if not 1 <= count <= 64:
+        return load_fleet(BY_SIZE[int(count)])
+    if not (1 <= count <= 64 and count.is_integer()):
         raise ShoalError(f"fleet = {name}; expected 1 to 64 vehicles, a fleet's name or a file")
-    return ring_fleet(count)
+    return ring_fleet(int(count))
 
 
 def ring_fleet(count: int) -> Fleet:
-    """Any number of vehicles, 2.3 m apart on a ring, each seeing the ones across at the next best angle."""
+    """Any number of vehicles, 2.3 m apart on a ring, each seeing two across it."""
     radius = 2.3 / (2 * np.sin(np.pi / count))
     angles = 2 * np.pi * np.arange(count) / count
     members = [
@@ -36,16 +38,15 @@ def ring_fleet(count: int) -> Fleet:
         }
         for i, a in enumerate(angles)
     ]
-    # The widest stride that visits everyone (coprime with the count) sees its partners closest to straight ahead.
-    stride = max(s for s in range(1, (count + 1) // 2 + 1) if np.gcd(s, count) == 1 and 2 * s <= count + 1)
-    angle = 90 - 180 * stride / count
-    sight = {"topology": "star", "stride": stride, "soft_deg": min(55.0, max(30.0, angle + 9)), "hard_deg": 60.0}
-    return Fleet.model_validate(
-        {
-            "version": 1,
-            "name": f"ring{count}",
-            "formation": {"kind": "ring", "radius_m": float(radius)},
-            "sight": sight,
-            "vehicles": members,
-        }
-    )
+    given = {
+        "version": 1,
+        "name": f"ring{count}",
+        "formation": {"kind": "ring", "radius_m": float(radius)},
+        "sight": {"topology": "across"},
+        "vehicles": members,
+    }
+    fleet = Fleet.model_validate(given)
+    starts = {m.name: np.array(m.start_m) for m in fleet.vehicles}
+    standing_deg = widest_sight(assign(fleet, fleet.formation, starts, np.array([0.0, 0.0, 5.0])))[0]
+    sight = fleet.sight.model_copy(update={"soft_deg": max(30.0, float(np.ceil(standing_deg + 9.0)))})
+    return fleet.model_copy(update={"sight": sight})

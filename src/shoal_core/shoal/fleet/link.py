@@ -104,12 +104,16 @@ class Link:
 
     def receive(self, t_s: float, receiver: str) -> list[Plan]:
         """What has arrived by `t_s` and was not handed out yet, in order of arrival: a plan may overtake another."""
+        return [plan for _, plan in self.arrivals(t_s, receiver)]
+
+    def arrivals(self, t_s: float, receiver: str) -> list[tuple[float, Plan]]:
+        """The same, each with the time of its arrival."""
         waiting = self._in_flight.get(receiver)
         if not waiting:
             return []
         waiting.sort()
         count = bisect_right(waiting, t_s + 1e-9, key=itemgetter(0))  # sums of periods round either way
-        arrived = [message[3] for message in waiting[:count]]
+        arrived = [(message[0], message[3]) for message in waiting[:count]]
         del waiting[:count]
         return arrived
 

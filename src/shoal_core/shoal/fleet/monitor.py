@@ -10,15 +10,24 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.messages.health import Code, Issue, Severity
+from shoal.vehicles.scale import scales_with
 
 
 class MonitorSettings(FileModel):
     """From where on something is reported."""
 
-    unexplained_N: float = Field(default=60.0, gt=0, description="about all that the thrusters of a BlueROV2 can lift")
-    unexplained_Nm: float = Field(default=15.0, gt=0)
+    unexplained_N: float = Field(
+        default=60.0,
+        gt=0,
+        description="about all that the thrusters of a BlueROV2 can lift",
+        json_schema_extra=scales_with("force"),
+    )
+    unexplained_Nm: float = Field(default=15.0, gt=0, json_schema_extra=scales_with("moment"))
     weigh_N: float = Field(
-        default=260.0, gt=0, description="unexplained weight, four times what can be lifted: the mass must be wrong"
+        default=260.0,
+        gt=0,
+        description="unexplained weight, four times what can be lifted: the mass must be wrong",
+        json_schema_extra=scales_with("force"),
     )
     late_s: float = Field(default=2.0, gt=0, description="age of a neighbour's plan")
     hard_slack: float = Field(default=0.02, gt=0, description="planned violation, in metres or as a cosine")
@@ -31,6 +40,10 @@ class HealthMonitor:
     def __init__(self, settings: MonitorSettings) -> None:
         self.settings = settings
         self._standing: dict[tuple[Code, str], tuple[Issue, float]] = {}  # issue, until when
+
+    def note(self, t_s: float, issue: Issue) -> None:
+        """Something that has happened: stands for a while."""
+        self._standing[issue.key] = (issue, t_s + self.settings.linger_s)
 
     def check(
         self, t_s: float, wrench: NDArray[np.float64], ages_s: dict[str, float], slack_hard: float

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.control.base import Neighbours
+from shoal.fleet.hazards import Hazard
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal.messages.trajectory import read_all
@@ -24,7 +25,16 @@ class NeighbourSettings(FileModel):
     acceleration_mps2: float = Field(default=0.1, ge=0, description="how hard a neighbour may leave its plan")
     speed_mps: float = Field(default=0.15, ge=0, description="how fast a neighbour may leave its plan")
     max_margin_m: float = Field(default=0.8, ge=0, description="largest extra distance for an old plan")
-    forget_s: float = Field(default=60.0, gt=0, description="after this a silent neighbour is assumed gone")
+    forget_s: float = Field(
+        default=60.0, gt=0, description="after this a silent neighbour is no longer expected at its place"
+    )
+    hazard_growth_mps: float = Field(
+        default=0.05, ge=0, description="how fast the place grows where a silent neighbour was last seen"
+    )
+    hazard_max_m: float = Field(default=1.0, ge=0, description="by how much that place grows at most")
+    hazard_rise_mps: float = Field(
+        default=0.25, ge=0, description="how fast a silent neighbour may float up; the water above it is kept clear"
+    )
     settle_s: float = Field(default=4.0, gt=0, description="how fast a neighbour is assumed to return to its place")
     uncommitted_m: float = Field(default=0.1, ge=0, description="extra distance from a plan not yet committed")
 
@@ -49,8 +59,9 @@ def forecast(
 def _margin_m(plan: Plan, age_s: float, settings: NeighbourSettings) -> float:
     """What to keep off further than usual."""
     if age_s == 0.0 and plan.committed:
-        return 0.0
+        return plan.margin_m
     strayed_m = min(0.5 * settings.acceleration_mps2 * age_s**2, settings.speed_mps * age_s, settings.max_margin_m)
+    strayed_m += plan.margin_m
     return strayed_m if plan.committed else strayed_m + settings.uncommitted_m
 
 
@@ -71,12 +82,36 @@ def _beyond(
     return np.where(beyond[:, :, None] > 0, then, along)
 
 
+def with_hazards(
+    known: Neighbours, hazards: Sequence[Hazard], own_m: Array, t_s: float, settings: NeighbourSettings
+) -> Neighbours:
+    """The same and the places of the silent, which stay where they are or float up to our depth."""
+    points = known.positions_m.shape[1]
+    growth = settings.hazard_growth_mps, settings.hazard_max_m
+    places_m = [h.nearest_m(own_m, t_s, settings.hazard_rise_mps) for h in hazards]
+    still_m = np.repeat(np.array(places_m)[:, None], points, axis=1)
+    return Neighbours(
+        known.names + tuple(h.name for h in hazards),
+        np.concatenate([known.ages_s, [t_s - h.since_s for h in hazards]]),
+        np.concatenate([known.positions_m, still_m]),
+        np.concatenate([known.margins_m, [h.margin_m(t_s, *growth) for h in hazards]]),
+    )
+
+
 class PlanForecast:
     """The neighbours' plans read at any instants; see `shoal.control.base.NeighbourForecast`."""
 
     def __init__(
-        self, plans: Sequence[Plan], t_s: float, setpoints: Mapping[str, Preview], settings: NeighbourSettings
+        self,
+        plans: Sequence[Plan],
+        t_s: float,
+        setpoints: Mapping[str, Preview],
+        settings: NeighbourSettings,
+        hazards: Sequence[Hazard] = (),
+        own_m: Array | None = None,
     ) -> None:
+        """`own_m`: where we are, by which hazards are placed; needed with them."""
+        self._hazards, self._own_m = hazards, own_m
         self.plans, self._t_s, self._setpoints, self._settings = plans, t_s, setpoints, settings
         self._times_s: Array | None = None
         self._found: Neighbours | None = None
@@ -86,4 +121,7 @@ class PlanForecast:
         if self._found is None or times_s is not self._times_s:  # controller and agent ask about the same instants
             self._times_s = times_s
             self._found = forecast(self.plans, self._t_s, times_s, self._setpoints, self._settings)
+            if self._hazards:
+                assert self._own_m is not None
+                self._found = with_hazards(self._found, self._hazards, self._own_m, self._t_s, self._settings)
         return self._found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from shoal.fleet.clock_skew import ClockSkew
 from shoal.frames import yaw_of
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Issue, Severity
@@ -62,6 +64,25 @@ class _Without(Mapping[str, Preview]):
         return sum(1 for _ in self)
 
 
+class _InOurClock(Mapping[str, Preview]):
+    """The same with other times. Last of all: a formation that grows by a timetable has guidance's times in it."""
+
+    def __init__(self, whole: Mapping[str, Preview], skew_s: float) -> None:
+        self._whole, self._skew_s = whole, skew_s
+        self._made: dict[str, Preview] = {}
+
+    def __getitem__(self, name: str) -> Preview:
+        if name not in self._made:
+            self._made[name] = self._whole[name].shifted(self._skew_s)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+
 class ReferenceTracker:
     """Keeps the newest reference and formation."""
 
@@ -73,13 +94,25 @@ class ReferenceTracker:
         self._setpoints: Mapping[str, Preview] | None = None
         self._held: Preview | None = None
         self._following: Directive | None = None  # until something changes
+        # References and odometry go different ways: nothing says that both are equally slow.
+        self._clock = ClockSkew(symmetric=False, latest_s=timeout_s)
 
     def clear(self) -> None:
         """The clock went back; the formation has no times and stays."""
         self._reference, self._setpoints, self._held, self._following = None, None, None, None
+        self._clock = ClockSkew(symmetric=False, latest_s=self._timeout_s)
 
-    def on_reference(self, reference: Preview, setpoints: Mapping[str, Preview] | None = None) -> None:
+    @property
+    def skew_s(self) -> float:
+        """What is added to guidance's times; zero while its clock agrees with ours."""
+        return self._clock.skew_s
+
+    def on_reference(
+        self, reference: Preview, setpoints: Mapping[str, Preview] | None = None, now_s: float | None = None
+    ) -> None:
         """A new preview; it begins when it was made. `setpoints`: the formation's, if somebody has them already."""
+        if now_s is not None:
+            self._clock.message(now_s, float(reference.times_s[0]), reference.heard.get(self._name))
         self._reference, self._setpoints, self._following = reference, setpoints, None
 
     def on_formation(self, placement: Placement) -> None:
@@ -98,19 +131,21 @@ class ReferenceTracker:
         assert self._placement is not None and self._reference is not None
         if self._setpoints is None:
             self._setpoints = FormationSetpoints(self._placement, self._reference)
-        own = self._setpoints[self._name]
-        if without:
-            others = _Without(self._setpoints, without)
-            return Directive("follow", own, self._must_see, others, self._reference), None
         if self._following is None:
-            self._following = Directive("follow", own, self._must_see, self._setpoints, self._reference)
+            setpoints, common = self._setpoints, self._reference
+            if self._clock.skew_s != 0.0:
+                setpoints, common = _InOurClock(setpoints, self._clock.skew_s), common.shifted(self._clock.skew_s)
+            self._following = Directive("follow", setpoints[self._name], self._must_see, setpoints, common)
+        if without:
+            others = _Without(self._following.formation_setpoints, without)
+            return replace(self._following, formation_setpoints=others), None
         return self._following, None
 
     def missing(self, t_s: float) -> Issue | None:
         """Why we cannot follow."""
         if self._reference is None:
             return Issue(Code.NO_REFERENCE, Severity.WARNING)
-        age_s = t_s - float(self._reference.times_s[0])
+        age_s = t_s - float(self._reference.times_s[0]) - self._clock.skew_s
         if age_s > self._timeout_s or age_s < -AHEAD_S:
             return Issue(Code.STALE_REFERENCE, Severity.WARNING, value=age_s)
         if self._placement is None:

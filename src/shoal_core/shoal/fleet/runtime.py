@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.control.base import Controller
-from shoal.fleet.agent import Agent, AgentSettings, Timing
+from shoal.estimation.odometry_stamps import StampCorrector
+from shoal.fleet.agent import Agent
+from shoal.fleet.agent_settings import AgentSettings, Timing
+from shoal.fleet.gate import check_contents
+from shoal.fleet.handover import Knowledge
 from shoal.fleet.neighbour_table import NeighbourTable
 from shoal.fleet.reference_tracker import ReferenceTracker
 from shoal.fleet.step_trigger import StepTrigger
@@ -22,8 +28,12 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.scan import Scan
+from shoal.messages.state import POSITION
 from shoal.vehicles.description import Vehicle
 
+Array = NDArray[np.float64]
+TICK_S = 0.2  # of a simulated clock, at most: its message may come after the odometry it belongs to
 CLOCK_BACK_S = 0.5  # a clock that goes back further has been reset; less is only its message coming late
 
 
@@ -60,19 +70,24 @@ class VehicleRuntime:
         timing: Timing,
         stopwatch: Callable[[], float],
         stop: StopLatch | None = None,
+        coarse_clock: bool = False,
     ) -> None:
+        """`coarse_clock`: time is a simulator's, which ticks."""
         self.role, self.settings = role, settings
         self.agent = Agent(
             role.name, vehicle, controller, settings.agent, timing, stopwatch, role.limits.distance_hard_m
         )
-        self.neighbours = NeighbourTable(role.others, settings.odometry_fallback_s, settings.lost_s)
+        self.neighbours = NeighbourTable(role.name, role.others, settings.odometry_fallback_s, settings.lost_s)
         self.stop = StopLatch() if stop is None else stop
         self._reference = ReferenceTracker(role.name, settings.reference_timeout_s, role.must_see)
         self._trigger = StepTrigger(timing.period_s)
-        self._odometry: Odometry | None = None
+        self._odometry: Odometry | None = None  # under its corrected stamp
+        self._tick_s = TICK_S if coarse_clock else 0.0
+        self._stamps = StampCorrector(self._tick_s)
         self._refused: tuple[Issue, float] | None = None  # odometry that was not taken, and when
         self._new_odometry = self._step_now = False
         self._holding: Issue | None = None
+        self._scan: Scan | None = None
         self._last_s = -math.inf
         self.last: Command | None = None
 
@@ -80,13 +95,18 @@ class VehicleRuntime:
 
     def on_odometry(self, odometry: Odometry, now_s: float) -> None:
         """Our own. One that was overtaken on its way, or comes from the future, never replaces a good one."""
+        self._watch_clock(now_s)
         ahead_s = odometry.stamp_s - now_s
         if ahead_s > self.settings.agent.gate.future_s:  # one absurd stamp must not outlive all good ones
             self._refused = Issue(Code.ODOMETRY_IN_FUTURE, Severity.WARNING, value=ahead_s), now_s
             return
         self._new_odometry = True
-        if self._odometry is None or not odometry.stamp_s <= self._odometry.stamp_s:
-            self._odometry = odometry
+        if problem := check_contents(odometry):  # the last good one is used until it is too old
+            self._refused = problem, now_s
+            return
+        stamp_s = self._stamps.correct(odometry.stamp_s, now_s)
+        if stamp_s is not None:
+            self._odometry = Odometry(stamp_s, odometry.state)
 
     def on_plan(self, plan: Plan, now_s: float) -> None:
         """A neighbour's."""
@@ -96,9 +116,19 @@ class VehicleRuntime:
         """Of one whose plans are stale; see `neighbours.stale`."""
         self.neighbours.add_odometry(name, odometry, now_s)
 
-    def on_reference(self, reference: Preview, setpoints: Mapping[str, Preview] | None = None) -> None:
-        """The common setpoint over the next seconds."""
-        self._reference.on_reference(reference, setpoints)
+    def on_reference(
+        self, reference: Preview, setpoints: Mapping[str, Preview] | None = None, now_s: float | None = None
+    ) -> None:
+        """The common setpoint over the next seconds; without `now_s`, its times are taken as our clock's."""
+        self._reference.on_reference(reference, setpoints, now_s)
+
+    def on_scan(self, scan: Scan) -> None:
+        """What the relative sensor sees of the others; used with the next step's odometry."""
+        self._scan = scan
+
+    def on_forget(self, name: str) -> None:
+        """The operator has a silent neighbour out of the water, or knows where it is: nobody need keep off."""
+        self.neighbours.forget(name)
 
     def on_formation(self, placement: Placement) -> None:
         """Who has which place, and who must see whom."""
@@ -124,18 +154,37 @@ class VehicleRuntime:
         """Another vehicle from the next step on: after joining, parting or damage."""
         self.agent.set_vehicle(vehicle)
 
+    def take_over(self, vehicle: Vehicle, known: Knowledge | None) -> None:
+        """Another body from the next step on: joined to others, or parted from them."""
+        self.agent.take_over(vehicle, known)
+        self._odometry = None if known is None else known.odometry
+
+    def accompany(self, now_s: float, thrust_N: Array | None) -> None:
+        """Instead of `tick`, while another member flies the group: `thrust_N` is its command, None: none came."""
+        self._last_s = max(now_s, self._last_s)
+        self._new_odometry = False
+        self.agent.accompany(self._last_s, self._odometry, thrust_N)
+
+    def on_joining(self, groups: Sequence[Sequence[str]], partners: Sequence[Sequence[str]] = ()) -> None:
+        """Who moves as one, and sends one plan; and who may come closer to each other than the limits say."""
+        self.neighbours.set_groups(groups, partners)
+
     # -- time ---------------------------------------------------------------------------------------------------
 
-    def time(self, now_s: float, stamp_s: float = -math.inf) -> float:
+    def time(self, now_s: float) -> float:
         """Now. A simulated clock ticks coarsely, and its message may come after the odometry it belongs to."""
-        t_s = stamp_s if 0 < stamp_s - now_s <= self.settings.agent.gate.future_s else now_s
-        if t_s < self._last_s - CLOCK_BACK_S:
+        self._watch_clock(now_s)
+        stamp_s = -math.inf if self._odometry is None else self._odometry.stamp_s
+        return max(stamp_s if 0 < stamp_s - now_s <= self._tick_s else now_s, self._last_s)
+
+    def _watch_clock(self, now_s: float) -> None:
+        if now_s < self._last_s - CLOCK_BACK_S:
             self.reset()
-        return max(t_s, self._last_s)
 
     def reset(self) -> None:
         """The clock went back: everything timed is void. STOP is not."""
         self._odometry, self._refused, self.last = None, None, None
+        self._stamps = StampCorrector(self._tick_s)
         self._new_odometry = False
         self._trigger = StepTrigger(self._trigger.period_s)
         self.neighbours.clear()
@@ -176,11 +225,17 @@ class VehicleRuntime:
             # Who sends no plan is not assumed to return to its place.
             without = self.neighbours.without_plan(t_s)
             directive, self._holding = self._reference.directive(t_s, self._odometry, without)
-            command = self.agent.step(t_s, self._odometry, directive, known)
+            command = self.agent.step(t_s, self._odometry, directive, known, self.neighbours.hazards(t_s))
+        if self._scan is not None:  # after the step: the estimate is of the newest odometry, as the scan is
+            if self.agent.located:
+                self.neighbours.see(self._scan, self.agent.estimator.state)
+            self._scan = None
         extra = self._extra_issues(t_s)
         if extra:
             issues = tuple(i for i in command.health.issues if i.code is not Code.STALE_PLAN or not _lost(i, extra))
             command = replace(command, health=replace(command.health, issues=issues + extra))
+        if echoes := self.neighbours.echoes(t_s):
+            command = replace(command, plan=replace(command.plan, heard=echoes))
         self.last = command
         return command
 
@@ -191,8 +246,25 @@ class VehicleRuntime:
                 found += (self._refused[0],)
             else:
                 self._refused = None
+        apart = self.neighbours.skews_s()
+        if self._reference.skew_s != 0.0:
+            apart["guidance"] = self._reference.skew_s
+        found += tuple(Issue(Code.CLOCKS_APART, Severity.WARNING, who, skew_s) for who, skew_s in apart.items())
+        doubted = self.neighbours.doubted()
+        found += tuple(Issue(Code.PLAN_DOUBTED, Severity.WARNING, who, off_m) for who, off_m in doubted.items())
         lost = self.neighbours.lost(t_s)
-        return found + tuple(Issue(Code.LOST_CONTACT, Severity.WARNING, n, silent) for n, silent in lost.items())
+        found += tuple(Issue(Code.LOST_CONTACT, Severity.WARNING, n, silent) for n, silent in lost.items())
+        return found + self._hazard_issues(t_s)
+
+    def _hazard_issues(self, t_s: float) -> tuple[Issue, ...]:
+        """Of those that are near enough to bend our path: of the others it is enough that contact was lost."""
+        settings, soft_m = self.settings.agent.neighbours, self.role.limits.distance_soft_m
+        own_m, found = self.agent.estimator.state[POSITION], []
+        for hazard in self.neighbours.hazards(t_s):
+            distance_m = float(np.linalg.norm(hazard.nearest_m(own_m, t_s, settings.hazard_rise_mps) - own_m))
+            if distance_m < soft_m + hazard.margin_m(t_s, settings.hazard_growth_mps, settings.hazard_max_m):
+                found.append(Issue(Code.HAZARD, Severity.WARNING, hazard.vehicle, distance_m))
+        return tuple(found)
 
 
 def _lost(stale: Issue, issues: tuple[Issue, ...]) -> bool:

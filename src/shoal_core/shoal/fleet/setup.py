@@ -12,13 +12,14 @@ from shoal.control.base import ControllerContext
 from shoal.control.nmpc.controller import NmpcController
 from shoal.control.registry import ControllerFile, controller_class, controller_settings, load_controller_file
 from shoal.errors import ShoalError
-from shoal.fleet.agent import AgentSettings, Timing
+from shoal.fleet.agent_settings import AgentSettings, Timing
 from shoal.fleet.file import Fleet
 from shoal.fleet.placement import sight_pairs
 from shoal.fleet.runtime import Role, RuntimeSettings, VehicleRuntime
 from shoal.fleet.stop import StopLatch
 from shoal.messages.limits import Limits
 from shoal.vehicles.description import Vehicle
+from shoal.vehicles.stiffness import resolvable
 
 
 def load_role(fleet: Fleet, vehicle: str) -> Role:
@@ -52,11 +53,16 @@ def make_runtime(
     timing: Timing,
     stopwatch: Callable[[], float] = time.perf_counter,
     stop: StopLatch | None = None,
+    coarse_clock: bool = False,
 ) -> VehicleRuntime:
-    """`vehicle` is what the controller believes."""
+    """`vehicle` is what the controller believes; `coarse_clock`: time is a simulator's, which ticks.
+
+    Drag too stiff to be integrated is limited.
+    """
+    vehicle = resolvable(vehicle)
     context = ControllerContext(role.name, vehicle, settings, role.limits, timing.period_s, role.others)
     controller = controller_class(file)(context)
-    return VehicleRuntime(role, vehicle, controller, runtime, timing, stopwatch, stop)
+    return VehicleRuntime(role, vehicle, controller, runtime, timing, stopwatch, stop, coarse_clock)
 
 
 def nmpc_controller(name: str, vehicle: Vehicle, period_s: float) -> tuple[NmpcController, AgentSettings]:

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ShoalError
+from shoal.guidance.pace import Lag, Swimmers
 from shoal.guidance.replan import Motion
-from shoal.guidance.sequence import State, Status, TestSequence, Trial
+from shoal.guidance.sequence import State, Status, TestSequence, Trial, slowed_trial
 from shoal.guidance.splines import SAME_POINT_M, MotionLimits
 from shoal.guidance.timeline import Timeline, hold
 from shoal.guidance.velocity_setpoint import TurnLimits, VelocitySetpoint
 from shoal.guidance.waypoints import Waypoint, WaypointQueue
+from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.preview import Preview
 
 Array = NDArray[np.float64]
@@ -78,6 +80,7 @@ class Director:
     def __init__(self, t_s: float, position_m: ArrayLike, settings: DirectorSettings, yaw_rad: float = 0.0) -> None:
         self.settings = settings
         self.mode = Mode.HOLD
+        self.swimmers: Swimmers = ()  # who follows: paths of tests are slowed to what the slowest of them can do
         self._ahead: tuple[Waypoint, ...] = ()  # waypoints kept while somebody else owns the reference
         self._status = Status()  # of the last tests
         rest = Motion(np.array(position_m, dtype=float), np.zeros(3), np.zeros(3))
@@ -109,6 +112,22 @@ class Director:
         """Of the tests."""
         return self._owner.status(t_s) if isinstance(self._owner, TestSequence) else self._status
 
+    def course_mps(self, t_s: float) -> Array | None:
+        """The velocity (3,) against which somebody may be behind; None: nothing is waited for."""
+        return self._owner.course_mps(t_s) if isinstance(self._owner, TestSequence) else None
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Why the reference does not run as its path says."""
+        if not isinstance(self._owner, TestSequence):
+            return ()
+        found: list[Issue] = []
+        if (share := self._owner.slowed_to) < 1.0:
+            found.append(Issue(Code.PATH_SLOWED, Severity.WARNING, value=100 * share))
+        if (lag := self._owner.waiting_for) is not None:
+            found.append(Issue(Code.REFERENCE_WAITS, Severity.WARNING, lag.vehicle, lag.behind_m))
+        return tuple(found)
+
     # -- what operators ask -------------------------------------------------------------------------------------
 
     def set_mode(self, t_s: float, mode: Mode) -> None:
@@ -132,6 +151,7 @@ class Director:
         if not trials or rounds < 1:
             raise ShoalError(f"tests: {len(trials)} of them, {rounds} times; expected at least one, once")
         motion, s = self._leave(t_s), self.settings
+        trials = [slowed_trial(trial, self.swimmers) for trial in trials]
         self._owner = TestSequence(t_s, motion, trials, rounds, s.ready_s, s.speed_mps, s.limits)
         self.mode = Mode.TEST
 
@@ -198,10 +218,10 @@ class Director:
             new = tuple(replace(waypoint, speed_mps=settings.speed_mps) for waypoint in ahead)
             self._owner = self._queue(t_s, motion, new)
 
-    def advance(self, t_s: float, missing: Sequence[str]) -> None:
-        """Once a tick: tests go on, and give the reference back when they are over."""
+    def advance(self, t_s: float, missing: Sequence[str], lag: Lag | None = None) -> None:
+        """Once a tick: tests go on, and give the reference back when they are over; they wait for who lags."""
         if isinstance(self._owner, TestSequence):
-            self._owner.advance(t_s, missing)
+            self._owner.advance(t_s, missing, lag)
             if self._owner.state is State.DONE:
                 self.set_mode(t_s, Mode.HOLD)
 

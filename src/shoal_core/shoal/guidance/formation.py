@@ -28,7 +28,7 @@ class Formation(FileModel):
     """
 
     kind: Literal["point", "ring", "line", "offsets"] = "point"
-    spacing_m: float = Field(default=2.0, gt=0.0, allow_inf_nan=False)
+    spacing_m: float = Field(default=2.0, gt=0.0, le=10_000, allow_inf_nan=False)
     radius_m: float | Schedule | Callable[[float], float] | None = None
     line_deg: float = 90.0
     offsets_m: Mapping[str, tuple[float, float, float]] | None = None

@@ -15,7 +15,10 @@ Array = NDArray[np.float64]
 
 
 class GiveWayRule(FileModel):
-    """Everybody gives way to starboard; whoever is close and ahead turns the way to go by up to `turn_deg`."""
+    """Everybody gives way to starboard; whoever is close and ahead turns the way to go by up to `turn_deg`.
+
+    What counts is the way relative to the other: one that swims along with us is not in the way.
+    """
 
     turn_deg: float = Field(default=75.0, ge=0, le=90)
     range_m: float = Field(default=2.5, gt=0, description="beyond the soft distance, where it begins")
@@ -23,17 +26,23 @@ class GiveWayRule(FileModel):
 
 
 def give_way(goal_m: Array, own_m: Array, near_m: Array, soft_m: float, rule: GiveWayRule) -> Array:
-    """The goal positions (M,3), turned to starboard around `own_m` while one at `near_m` (V,3) is in the way."""
+    """The goal positions (M,3), turned to starboard around `own_m` while one at `near_m` (V,M,3) is in the way."""
     north, east, _ = (goal_m[-1] - own_m).tolist()
     length = math.hypot(north, east)
     if length < rule.least_way_m:
         return goal_m
     turn = 0.0
-    for to_north, to_east, to_down in (near_m - own_m).tolist():
+    moves = (near_m[:, -1] - near_m[:, 0]).tolist()  # (V,3) over the horizon
+    for (to_north, to_east, to_down), (n, e, _) in zip((near_m[:, 0] - own_m).tolist(), moves, strict=True):
         distance = math.hypot(to_north, to_east, to_down)
-        facing = (north * to_north + east * to_east) / length / max(distance, 1e-6)
-        if facing > 0.0 and distance - soft_m <= min(rule.range_m, length):
-            turn = max(turn, facing * min(1.0, 1.0 - (distance - soft_m) / rule.range_m))
+        ahead = north * to_north + east * to_east
+        if ahead <= 0.0 or distance - soft_m > min(rule.range_m, length):
+            continue
+        if math.hypot(north - n, east - e) < rule.least_way_m:  # it goes our way
+            continue
+        facing = ahead / length / max(distance, 1e-6)
+        closing = min(1.0, 1.0 - (n * to_north + e * to_east) / ahead)  # 1: it stands, or comes towards us
+        turn = max(turn, facing * closing * min(1.0, 1.0 - (distance - soft_m) / rule.range_m))
     if turn == 0.0:
         return goal_m
     angle = math.radians(rule.turn_deg) * turn

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from shoal.config.file_model import FileModel
-from shoal.config.files import find_config, list_configs, load_yaml
+from shoal.config.files import find_config, list_configs, load_yaml, unknown
 from shoal.errors import ShoalError
 from shoal.guidance.paths import STANDARD_PATHS, Path, standard_path
 from shoal.guidance.splines import SAME_POINT_M, MotionLimits, SplineKind, spline_path
@@ -53,7 +53,22 @@ class PathFile(FileModel):
         for i, leg_m in enumerate(np.linalg.norm(np.diff(places, axis=0), axis=1)):
             if leg_m < SAME_POINT_M:
                 raise ValueError(f"waypoints.{i} and waypoints.{i + 1} are the same place; expected different ones")
+        named = {"speed_mps": self.speed_mps} | {
+            f"waypoints.{i}.speed_mps": w.speed_mps for i, w in enumerate(self.waypoints)
+        }
+        for key, speed_mps in named.items():
+            if speed_mps is not None and speed_mps > self.limits.speed_mps:
+                raise ValueError(f"{key} is {speed_mps}; expected at most limits.speed_mps = {self.limits.speed_mps}")
         for i, waypoint in enumerate(self.waypoints):
+            if waypoint.position_m[2] < 0:
+                raise ValueError(
+                    f"waypoints.{i} is at depth {waypoint.position_m[2]:g} m; expected it below the surface"
+                )
+            if max(self.speed_mps, waypoint.speed_mps or 0.0) > self.limits.speed_mps:
+                raise ValueError(
+                    f"speed_mps = {max(self.speed_mps, waypoint.speed_mps or 0.0):g} is above limits.speed_mps = "
+                    f"{self.limits.speed_mps:g} and would be cut, expected at most that"
+                )
             if waypoint.velocity_mps is None:
                 continue
             if self.spline != "segments":
@@ -80,6 +95,8 @@ def load_path(name_or_file: str | FilePath) -> Path:
     try:
         file = find_config("paths", name_or_file)
     except ShoalError:
-        known = ", ".join([*STANDARD_PATHS, *list_configs("paths")])
-        raise ShoalError(f"path: '{name_or_file}' is unknown; expected a waypoint file or one of: {known}") from None
+        if FilePath(name_or_file).suffix in {".yaml", ".yml"}:
+            raise
+        known = [*STANDARD_PATHS, *list_configs("paths")]
+        raise ShoalError(f"path: {unknown(str(name_or_file), known, 'a waypoint file')}") from None
     return load_yaml(file, PathFile).path()

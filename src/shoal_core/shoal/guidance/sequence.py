@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ShoalError
+from shoal.guidance.pace import Lag, SlowedPath, Swimmers, TimeBase, slowed
 from shoal.guidance.path_file import load_path
 from shoal.guidance.paths import STANDARD_PATHS, Path
 from shoal.guidance.replan import Motion, go, stop
 from shoal.guidance.splines import SAME_POINT_M, MotionLimits
 from shoal.guidance.timeline import Piece, Timeline
 from shoal.messages.preview import Preview
+
+Array = NDArray[np.float64]
 
 
 class State(str, Enum):
@@ -35,6 +38,14 @@ class Trial:
     name: str
     path: Path
     duration_s: float
+
+
+def slowed_trial(trial: Trial, swimmers: Swimmers) -> Trial:
+    """The same, slowed in time where its path is too fast for somebody."""
+    path = slowed(trial.path, swimmers)
+    if not isinstance(path, SlowedPath):
+        return trial
+    return Trial(trial.name, path, min(path.time_of(trial.duration_s), path.duration_s))
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,10 @@ def make_trials(names: str, duration_s: float = 0.0) -> tuple[Trial, ...]:
 
 
 class TestSequence:
-    """Owns the setpoint while tests are on. Paths run on the time given to `advance`, never on a clock."""
+    """Owns the setpoint while tests are on. Paths run on the time given to `advance`, never on a clock.
+
+    That time is slowed for vehicles that fall behind (`TimeBase`); everything here but its arguments is in slowed time.
+    """
 
     __test__ = False  # pytest: not a test case
 
@@ -83,6 +97,7 @@ class TestSequence:
     ) -> None:
         self._trials, self._rounds, self._ready_s = tuple(trials), rounds, ready_s
         self._speed_mps, self._limits = speed_mps, limits
+        self._base = TimeBase(t_s)
         self._number = 0  # of the current trial, over all rounds
         self._state = State.GLIDING
         self._start_s = self._end_s = t_s  # of the current trial, once they are known
@@ -103,14 +118,41 @@ class TestSequence:
 
     def motion(self, t_s: float) -> Motion:
         """Of the setpoint."""
-        return self._timeline.motion(t_s)
+        if self._base.unhurried:
+            return self._timeline.motion(self._base.own_s(t_s))
+        own_s, rate, slope = (float(x) for x in self._base.at(np.array(t_s)))
+        m = self._timeline.motion(own_s)
+        return Motion(m.position_m, m.velocity_mps * rate, m.acceleration_mps2 * rate**2 + m.velocity_mps * slope)
+
+    def course_mps(self, t_s: float) -> Array:
+        """Where it is bound for: its velocity (3,), were it not waiting."""
+        return self._timeline.motion(self._base.own_s(t_s)).velocity_mps
+
+    @property
+    def waiting_for(self) -> Lag | None:
+        """For whom the reference is slowed."""
+        return self._base.waiting_for
+
+    @property
+    def slowed_to(self) -> float:
+        """The share of its speed at which the running path is run where it is too fast for the vehicles; 1: nowhere."""
+        path = self.trial.path
+        return path.share if self._state is State.RUNNING and isinstance(path, SlowedPath) else 1.0
 
     def preview(self, t_s: float, horizon_times_s: ArrayLike) -> Preview:
         """Of the setpoint; while all are ready it shows the start to come, and while a test runs what follows it."""
-        return self._timeline.preview(t_s, horizon_times_s)
+        own_s = self._base.own_s(t_s)
+        if self._base.unhurried and own_s == t_s:
+            return self._timeline.preview(t_s, horizon_times_s)
+        times_s = t_s + np.atleast_1d(np.asarray(horizon_times_s, dtype=float))
+        own, rate, _ = self._base.at(times_s)
+        found = self._timeline.preview(own_s, own - own_s)
+        return Preview(times_s, found.positions_m, found.velocities_mps * rate[:, None])
 
-    def advance(self, t_s: float, missing: Sequence[str]) -> None:
-        """Go on to `t_s`; `missing`: what stands in the way of starting, now."""
+    def advance(self, t_s: float, missing: Sequence[str], lag: Lag | None = None) -> None:
+        """Go on to `t_s`; `missing`: what stands in the way of starting, now. `lag`: who is furthest behind."""
+        self._base.advance(t_s, lag)
+        t_s = self._base.own_s(t_s)
         if self._state is State.GLIDING and t_s >= self._arrival_s:
             self._state, self._ready_since_s = State.WAITING, None
         if self._state is State.WAITING:
@@ -120,6 +162,7 @@ class TestSequence:
 
     def status(self, t_s: float) -> Status:
         """For the operator."""
+        t_s = self._base.own_s(t_s)
         trial, running = self.trial, self._state is State.RUNNING
         ready_since = self._ready_since_s if self._state is State.WAITING else None
         return Status(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from shoal.messages.health import Issue
+from shoal.messages.joining import Joining
 from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
 
@@ -16,3 +18,5 @@ class Orders:
     reference: Preview | None = None  # the common setpoint over the next seconds
     placement: Placement | None = None
     stop: Literal["stop", "release"] | None = None
+    issues: tuple[Issue, ...] = ()  # of guidance itself
+    joining: Joining | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.echo import NO_ECHOES, Echo
 from shoal.messages.trajectory import Trajectory, along, is_valid
 
 Array = NDArray[np.float64]
@@ -15,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Plan:
-    """A predicted trajectory in NED with absolute times, so that the receiver needs no clock of the sender's."""
+    """A predicted trajectory in NED with absolute times: of the sender's clock, until the receiver translates them."""
 
     vehicle: str
     sequence: int
@@ -24,6 +26,8 @@ class Plan:
     positions_m: Array  # (K,3) NED
     velocities_mps: Array  # (K,3) NED
     committed: bool = True
+    heard: Mapping[str, Echo] = field(default_factory=lambda: NO_ECHOES)  # answers to the others' plans, by name
+    margin_m: float = 0.0  # the receiver's own: how far off it may be beyond what its age explains; never sent
 
     @staticmethod
     def along(vehicle: str, sequence: int, stamp_s: float, times_s: Array, positions_m: Array) -> Plan:
@@ -37,6 +41,12 @@ class Plan:
     def is_valid(self) -> bool:
         """Whether it can be computed with: finite numbers, times in order. Looked at once, however many receive it."""
         return is_valid(self.times_s, self.positions_m, self.velocities_mps)
+
+    def shifted(self, by_s: float, by_m: Array | None = None, margin_m: float = 0.0) -> Plan:
+        """The same in another clock, or seen from another navigation; `by_m` (3,)."""
+        positions_m = self.positions_m if by_m is None else self.positions_m + by_m
+        times_s, stamp_s = self.times_s + by_s, self.stamp_s + by_s
+        return replace(self, stamp_s=stamp_s, times_s=times_s, positions_m=positions_m, margin_m=margin_m)
 
     @property
     def end_s(self) -> float:

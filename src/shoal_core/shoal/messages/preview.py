@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.echo import NO_ECHOES, Echo
 from shoal.messages.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -21,6 +23,7 @@ class Preview:
     positions_m: Array  # (K,3)
     velocities_mps: Array  # (K,3)
     headings_rad: Array | None = None  # (K,) wanted heading without jumps of 2π; None: the controller chooses
+    heard: Mapping[str, Echo] = field(default_factory=lambda: NO_ECHOES)  # guidance's answers to odometry, by vehicle
 
     def at(self, times_s: Array) -> Preview:
         """Resampled at `times_s`: straight between the samples, constant velocity outside them.
@@ -30,6 +33,16 @@ class Preview:
         t = np.asarray(times_s, dtype=float)
         found = self.columns_at(t)
         return Preview(t, found[:, 0:3], found[:, 3:6], None if self.headings_rad is None else found[:, 6])
+
+    def shifted(self, by_s: float) -> Preview:
+        """The same in another clock."""
+        return replace(self, times_s=self.times_s + by_s)
+
+    def at_depth(self, depth_m: float) -> Preview:
+        """The same way at one depth, for vehicles that cannot choose theirs."""
+        positions, velocities = self.positions_m.copy(), self.velocities_mps.copy()
+        positions[:, 2], velocities[:, 2] = depth_m, 0.0
+        return replace(self, positions_m=positions, velocities_mps=velocities)
 
     def columns_at(self, times_s: Array) -> Array:
         """(M,7) position, velocity and heading at `times_s`; (M,6) if there is no heading."""

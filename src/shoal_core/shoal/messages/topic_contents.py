@@ -9,13 +9,18 @@ CONTENTS: dict[Topic, str] = {
     t.ODOMETRY: "pose in `map`, twist in `<vehicle>/base_link`; from `dynamics`, or in its place from Gazebo or a "
     "vehicle's own estimator",
     t.TRUTH: "the simulated state without the sensors' errors; published only while somebody subscribes",
+    t.EXTERNAL_ODOMETRY: "a position from outside for the autopilot's estimator, in the frames of `odometry`",
+    t.SIGHTING: "where the vehicle sees another one, in its own `base_link` (FLU); `frame_id` is the other's name; "
+    "from `dynamics` if the condition has `sensors.relative`, or from a vehicle's optical link or camera",
     t.THRUST: "N, positive along the thruster's axis",
-    t.PLAN: "stamped with when it was made; `joint_names` = `[vehicle, seq=N, committed=0|1]`; one transform and one "
-    "velocity (in `map`) a point, `time_from_start` counts from the stamp",
+    t.PLAN: "stamped with when it was made; `joint_names` = `[vehicle, seq=N, committed=0|1, heard=…]`; one transform "
+    "and one velocity (in `map`) a point, `time_from_start` counts from the stamp; `heard=<other>:<stamp>:<held>` (ns) "
+    "is an echo of the other's newest plan, with its stamp and how long ago it came: from round trips the clocks of "
+    "two vehicles are compared",
     t.HEARD: "a plan after loss, delay and jitter of the link model; the controller subscribes here with `use_relay`, "
     "else to `/<other>/plan`",
-    t.REFERENCE: "the common setpoint from now to 4 s ahead; `joint_names` = `[fleet]`; a rotation is the formation's "
-    "yaw, all zeros mean that none is given",
+    t.REFERENCE: "the common setpoint from now to 4 s ahead; `joint_names` = `[fleet, heard=…]` with echoes of the "
+    "vehicles' newest odometry as in a plan; a rotation is the formation's yaw, all zeros mean that none is given",
     t.SETPOINT: "the common setpoint now; its heading is the formation's yaw",
     t.VEHICLE_SETPOINT: "the vehicle's own setpoint, in recordings of `shoal simulate` only: on ROS it follows from "
     "reference and formation",
@@ -35,6 +40,11 @@ CONTENTS: dict[Topic, str] = {
     t.CMD_VEL: "velocity of the setpoint in `map`; `angular.z` is the formation's yaw rate",
     t.STOP: "true: zero thrust on every vehicle until somebody releases it; false does nothing",
     t.RELEASE: "the counter of the STOP to be released",
+    t.PILOT: "JSON of a pilot: sticks, setpoints, rates, preset, levels (docs/autopilot.md); read where the controller "
+    "is the autopilot, and again and again, since half a second of silence counts as gone.",
+    t.LEVELS: "JSON of what is active: the preset, and the level of each axis.",
+    t.FORGET: "name of a silent vehicle that is out of the water or elsewhere: the others no longer keep clear of "
+    "where they last knew it, until it is heard of again",
     t.STOP_STATE: "JSON: what each holder remembers of the last STOP, so that the restarted learn it from their peers",
     t.FOV: "degrees between the bow and the direction to the other",
     t.DISTANCE: "m",

@@ -27,6 +27,10 @@ class Topic:
 CLOCK = Topic("/clock", "rosgraph_msgs/Clock", "clock", "dynamics", "all")
 ODOMETRY = Topic("/{vehicle}/odometry", "nav_msgs/Odometry", "sensor", "dynamics", "mpc, guidance, display, gui")
 TRUTH = Topic("/{vehicle}/truth", "nav_msgs/Odometry", "sensor", "dynamics", "recorder")
+EXTERNAL_ODOMETRY = Topic(
+    "/{vehicle}/external_odometry", "nav_msgs/Odometry", "sensor", "motion capture, USBL, DVL", "mavlink_bridge"
+)
+SIGHTING = Topic("/{vehicle}/sighting", "geometry_msgs/PointStamped", "reliable", "dynamics", "mpc")
 THRUST = Topic("/model/{vehicle}/joint/{thruster}_joint/cmd_thrust", "std_msgs/Float64", "command", "mpc", "dynamics")
 PLAN = Topic("/{vehicle}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "mpc", "mpc, relay, recorder")
 HEARD = Topic("/{vehicle}/heard/{other}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "relay", "mpc")
@@ -46,9 +50,12 @@ CMD_VEL = Topic("/fleet/cmd_vel", "geometry_msgs/TwistStamped", "latest", "teleo
 JOY = Topic("/joy", "sensor_msgs/Joy", "sensor", "joystick", "teleop")
 STOP = Topic("/fleet/stop", "std_msgs/Bool", "reliable", "anybody", "mpc, dynamics, guidance, thrust_watchdog")
 RELEASE = Topic("/fleet/release", "std_msgs/UInt64", "reliable", "gui", "mpc, dynamics, guidance, thrust_watchdog")
+FORGET = Topic("/fleet/forget", "std_msgs/String", "reliable", "anybody", "mpc")
 STOP_STATE = Topic(
     "/fleet/stop_state", "std_msgs/String", "latched_by_many", "mpc, dynamics, guidance", "the same, gui, recorder"
 )
+PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "a pilot's front end", "mpc")
+LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "mpc", "a pilot's front end")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")

@@ -27,10 +27,34 @@ WORDS: dict[Code, tuple[str, str]] = {
     Code.ODOMETRY_TOO_FAST: ("odometry velocity is implausible", "odometry velocity is beyond 5 m/s or 20 rad/s"),
     Code.ODOMETRY_STALE: ("odometry is stale", "odometry is {value:.2f} s old"),
     Code.ODOMETRY_IN_FUTURE: ("odometry is stamped in the future", "odometry is stamped {value:.2f} s in the future"),
+    Code.ODOMETRY_FROZEN: (
+        "odometry is frozen: it repeats itself",
+        "odometry is frozen: it has repeated itself for {value:.2f} s",
+    ),
+    Code.ODOMETRY_SLOW: (
+        "odometry is slow: steering with less vigour",
+        "odometry is slow ({value:.1f} Hz): steering with less vigour",
+    ),
+    Code.ODOMETRY_OUTLIER: (
+        "odometry has an outlier: {subject} ignored",
+        "odometry has an outlier: {subject} is {value:.2f} off, ignored",
+    ),
+    Code.MAP_CORRECTED: (
+        "odometry has jumped: following the new {subject}",
+        "odometry has jumped by {value:.2f}: following the new {subject}",
+    ),
     Code.REFERENCE_NOT_FINITE: ("reference is not finite", "reference is not finite"),
+    Code.LEFT_ITS_ROOM: (
+        "left its room",
+        "is {value:.1f} m from where the excitation began; zero thrust",
+    ),
     Code.SOLVER_FAILED: ("solver failed", "solver failed with status {value:.0f}"),
     Code.CONTROLLER_RAISED: ("controller failed", "controller raised {subject}"),
     Code.DEADLINE_MISSED: ("solver missed its deadline", "solver took {value:.0f} ms, more than the deadline"),
+    Code.SOLVER_COMPILING: (
+        "solver is being compiled for this vehicle: a PID steers until then",
+        "solver is being compiled for this vehicle: a PID steers until then",
+    ),
     Code.MODEL_MISMATCH: (
         "model does not match the vehicle: large unexplained force",
         "model does not match the vehicle: unexplained force of {value:.0f} N",
@@ -51,12 +75,49 @@ WORDS: dict[Code, tuple[str, str]] = {
         "lag and delay of the thrusters are at the limit of what can be estimated",
         "lag and delay of the thrusters are at the limit of what can be estimated: {value:.2f} s together",
     ),
+    Code.OSCILLATION: (
+        "vehicle oscillates: control slowed down",
+        "vehicle oscillates: control slowed down until {value:.0f} s without",
+    ),
+    Code.THRUSTER_SUSPECT: (
+        "{subject} does not do what it is asked: out of use until it is tested",
+        "{subject} does not do what it is asked ({value:.0f} % sure): out of use until it is tested",
+    ),
+    Code.THRUSTER_DEAD: (
+        "{subject} gives no thrust: out of use",
+        "{subject} gives no thrust ({value:.0f} % sure): out of use",
+    ),
+    Code.THRUSTER_WEAK: (
+        "{subject} gives too little thrust: out of use",
+        "{subject} gives too little thrust ({value:.0f} % sure): out of use",
+    ),
+    Code.THRUSTER_REVERSED: (
+        "{subject} pushes the wrong way: out of use",
+        "{subject} pushes the wrong way ({value:.0f} % sure): out of use",
+    ),
+    Code.THRUSTER_STUCK: (
+        "{subject} pushes whatever it is asked: out of use",
+        "{subject} pushes whatever it is asked ({value:.0f} % sure): out of use",
+    ),
+    Code.THRUSTER_OUT_OF_USE: ("{subject} is out of use by order", "{subject} is out of use by order"),
     Code.LIMIT_INFEASIBLE: (
         "a hard limit on sight or distance cannot be kept",
         "a hard limit on sight or distance cannot be kept: planned violation {value:.3f}",
     ),
     Code.STALE_PLAN: ("stale plan from {subject}", "stale plan from {subject}: {value:.1f} s old"),
     Code.LOST_CONTACT: ("lost contact with {subject}", "lost contact with {subject}: no plan for {value:.1f} s"),
+    Code.PLAN_DOUBTED: (
+        "plan of {subject} disagrees with what is seen: using what is seen",
+        "plan of {subject} disagrees with what is seen by {value:.1f} m: using what is seen",
+    ),
+    Code.HAZARD: (
+        "keeping clear of where {subject} was last seen",
+        "keeping clear of where {subject} was last seen, {value:.1f} m from here",
+    ),
+    Code.CLOCKS_APART: (
+        "the clock of {subject} differs from ours: its times are translated",
+        "the clock of {subject} differs from ours by {value:+.2f} s: its times are translated",
+    ),
     Code.STOPPED: ("stopped by the operator", "stopped by {subject}"),
     Code.NO_REFERENCE: ("holding station: no reference", "holding station: no reference"),
     Code.STALE_REFERENCE: ("holding station: stale reference", "holding station: reference is {value:.1f} s old"),
@@ -64,6 +125,18 @@ WORDS: dict[Code, tuple[str, str]] = {
     Code.NOT_IN_FORMATION: (
         "holding station: formation has no place for this vehicle",
         "holding station: formation has no place for this vehicle",
+    ),
+    Code.PILOT_SILENT: (
+        "no input from the pilot: sticks count as centred, what is held stays held",
+        "no input from the pilot for {value:.1f} s: sticks count as centred, what is held stays held",
+    ),
+    Code.PATH_SLOWED: (
+        "path is faster than the vehicles: slowed",
+        "path is faster than the vehicles: slowed to {value:.0f} % of its speed",
+    ),
+    Code.REFERENCE_WAITS: (
+        "reference waits for {subject}",
+        "reference waits for {subject}, {value:.1f} m behind",
     ),
     Code.TWO_PUBLISHERS: ("more than one publisher of {subject}", "{value:.0f} publishers of {subject}"),
 }

@@ -30,6 +30,7 @@ class Notes:
     about: About
     limits: Limits
     thrust_bounds_N: Mapping[str, Array]
+    bounds: Mapping[str, float]
     outcome: Outcome | None
     must_see: tuple[tuple[str, str], ...] | None  # None: nobody wrote it down
 
@@ -68,6 +69,7 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
         thrust_bounds_N=bounds,
         events=tuple(sorted(events, key=lambda event: (event.t_s, event.vehicle))),
         issue_shares=_issue_shares([h.issues for h in health]),
+        bounds=notes.bounds,
         outcome=notes.outcome,
         about=replace(
             notes.about,

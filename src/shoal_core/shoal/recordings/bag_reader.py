@@ -78,6 +78,7 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
         about=about if about.condition else replace(about, condition="recorded"),
         limits=limits,
         thrust_bounds_N=bounds_N,
+        bounds=dict(known.get("bounds", {})),
         outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
         must_see=None if pairs is None else tuple((a, b) for a, b in pairs),
     )

@@ -6,6 +6,8 @@ The simulator's recordings and the nodes use the same functions. Odometry, plans
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from shoal.frames import (
     scalar_last,
     yaws_of,
 )
+from shoal.messages.echo import NO_ECHOES, Echo
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
@@ -32,6 +35,7 @@ from shoal.recordings import cdr, typestore
 
 Array = NDArray[np.float64]
 WORLD = cdr.WORLD
+ECHO = re.compile(r"heard=([^:]+):(-?\d{1,20}):(-?\d{1,20})")
 FLEET = "fleet"  # joint name of the common setpoint
 ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
@@ -114,8 +118,8 @@ def path_to_bytes(t_s: float, times_s: Array, positions_m: Array) -> bytes:
 
 
 def plan_to_bytes(plan: Plan) -> bytes:
-    """joint_names carries what the message has no field for: vehicle, sequence, committed."""
-    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}")
+    """joint_names carries what the message has no field for: vehicle, sequence, committed, echoes."""
+    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}", *_echoes_out(plan.heard))
     return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
 
 
@@ -129,13 +133,29 @@ def plan_from_bytes(data: bytes) -> Plan:
             f"plan: joint_names = {list(names)}; expected [vehicle, seq=N, committed=0|1] and at least one point"
         )
     stamp_s, times, positions, velocities = _in_core(trajectory)
-    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, fields.get("committed") != "0")
+    committed, heard = fields.get("committed") != "0", _echoes_in(names)
+    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, committed, heard)
+
+
+def _echoes_out(heard: Mapping[str, Echo]) -> list[str]:
+    """heard=vehicle:stamp:held, both in nanoseconds."""
+    return [f"heard={who}:{nanoseconds(e.stamp_s)}:{nanoseconds(e.held_s)}" for who, e in heard.items()]
+
+
+def _echoes_in(names: tuple[str, ...]) -> Mapping[str, Echo]:
+    """What is not written so is not an echo."""
+    found = {}
+    for name in names[1:]:
+        if match := ECHO.fullmatch(name):
+            found[match[1]] = Echo(int(match[2]) * 1e-9, int(match[3]) * 1e-9)
+    return found or NO_ECHOES
 
 
 def preview_to_bytes(preview: Preview, stamp_s: float, name: str = FLEET) -> bytes:
     """Without headings the rotations are all zero, which is no rotation at all: 'not given'."""
     headings = preview.headings_rad
-    return _to_bytes((name,), stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
+    names = (name, *_echoes_out(preview.heard))
+    return _to_bytes(names, stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
 
 
 def preview_from_bytes(data: bytes) -> Preview:
@@ -152,7 +172,7 @@ def preview_from_bytes(data: bytes) -> Preview:
         headings = yaws_of(rotations @ _ROTATION_IN)
         if (abs(headings[1:] - headings[:-1]) > np.pi).any():  # unwrapping costs as much as all the rest
             headings = np.unwrap(headings)
-    return Preview(times, positions, velocities, headings)
+    return Preview(times, positions, velocities, headings, _echoes_in(trajectory.names))
 
 
 def _to_bytes(

@@ -63,6 +63,7 @@ def read_parquet(folder: Path) -> Recording:
     def per_vehicle(*columns: str) -> Array:
         return np.stack([_stack(table, [f"{name}.{c}" for c in columns]) for name in names], axis=1)
 
+    with_timing = f"{names[0]}.timing_error_s" in table.column_names
     setpoint = "setpoint" if f"{names[0]}.setpoint_n_m" in table.column_names else "slot"  # as it was called before
     plan_times, plans, plan_dt = _read_plans(folder / PLANS, len(names))
     return Recording(
@@ -79,12 +80,14 @@ def read_parquet(folder: Path) -> Recording:
         slack_max=per_vehicle("slack_max")[:, :, 0],
         neighbour_age_s=per_vehicle("neighbour_age_s")[:, :, 0],
         current_mps=per_vehicle(*[f"current_{c}_mps" for c in _NED]),
+        timing_error_s=per_vehicle("timing_error_s")[:, :, 0] if with_timing else None,
         plan_times_s=plan_times,
         plans_m=plans,
         plan_dt_s=plan_dt,
         must_see=tuple((a, b) for a, b in head["must_see"]),
         limits=older.limits_of(head["limits"]),
         thrust_bounds_N={name: np.array(bounds) for name, bounds in head.get("thrust_bounds_N", {}).items()},
+        bounds=dict(head.get("bounds", {})),
         events=tuple(older.event_of(entry) for entry in head["events"]),
         **_rest(head),
     )
@@ -96,6 +99,7 @@ def _head(recording: Recording) -> dict[str, Any]:
         "must_see": recording.must_see,
         "limits": recording.limits.model_dump(),
         "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
+        "bounds": dict(recording.bounds),
         "events": [event.to_json() for event in recording.events],
         "issue_shares": dict(recording.issue_shares),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
@@ -126,6 +130,8 @@ def _columns(recording: Recording) -> dict[str, NDArray[Any]]:
         _spread(columns, [f"{name}.current_{c}_mps" for c in _NED], recording.current_mps[:, v])
         for key in ("solve_ms", "mode", "slack_max", "neighbour_age_s"):
             columns[f"{name}.{key}"] = getattr(recording, key)[:, v]
+        if recording.timing_error_s is not None:
+            columns[f"{name}.timing_error_s"] = recording.timing_error_s[:, v]
     return columns
 
 

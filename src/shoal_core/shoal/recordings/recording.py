@@ -89,7 +89,9 @@ class Recording:
     thrust_bounds_N: Mapping[str, Array] = field(default_factory=dict)  # (2,n) least, most; without those not known
     events: tuple[HealthEvent, ...] = ()
     issue_shares: Mapping[str, float] = field(default_factory=dict)  # by sentence: share of all vehicles' control steps
+    bounds: Mapping[str, float] = field(default_factory=dict)  # by metric: of the task or condition, not the usual one
     outcome: Outcome | None = None  # of a task that has a goal
+    timing_error_s: Array | None = None  # (T,V) believed lag and delay less the true ones; None: the truth is not known
     about: About = About()
 
     def __post_init__(self) -> None:
@@ -100,6 +102,8 @@ class Recording:
             "slack_max": (t, v), "neighbour_age_s": (t, v), "current_mps": (t, v, 3),
             "plans_m": (len(self.plan_times_s), v, len(self.plan_dt_s), 3),
         }  # fmt: skip
+        if self.timing_error_s is not None:
+            shapes["timing_error_s"] = (t, v)
         if t == 0 or v == 0:
             raise ValueError(f"recording has {t} instants of {v} vehicles; expected at least one of each")
         for name, expected in shapes.items():

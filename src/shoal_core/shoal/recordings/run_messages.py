@@ -60,6 +60,7 @@ def _notes(recording: Recording) -> dict[str, Any]:
     return asdict(recording.about) | {
         "limits": recording.limits.model_dump(),
         "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
+        "bounds": dict(recording.bounds),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
         "must_see": [[names[a], names[b]] for a, b in recording.must_see],
     }

@@ -23,6 +23,7 @@ from shoal.reports.bands import cell_picture, median_peak_shifts
 from shoal.reports.tables import Table, failure_table, goal_table, group_table, issue_table, shift_table
 
 WORST_SHOWN = 20
+FEW = 10  # runs; an interval of fewer says nothing
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Report:
     worst: list[dict[str, Any]]
     crashes: list[tuple[str, int]]
     pictures: dict[str, Any]
+    missing: list[tuple[str, int]]  # cells that lack runs, and how many
+    missing_words: str
     reference: ReferenceResults
 
 
@@ -67,13 +70,25 @@ def make_report(folder: Path, out: Path) -> Report:
         title=about.get("campaign", {}).get("name") or folder.name,
         about=about,
         provenance=_provenance(rows, about),
-        headline=_headline(rows, cells, metrics),
+        headline=_headline(rows, cells, metrics, about.get("jobs")),
         tables=_tables(cells, reference, peaks, metrics),
         worst=[_worst_line(row, store, out) for row in worst_first(rows, metrics)[:WORST_SHOWN]],
         crashes=_crashes(rows),
         pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series, metrics)) is not None},
+        missing=_missing(rows, about),
+        missing_words=f"{len(rows)} of {about.get('jobs', len(rows))} runs",
         reference=reference,
     )
+
+
+def _missing(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[tuple[str, int]]:
+    """By the names in the campaign's own list of what was asked for."""
+    done = {row["key"] for row in rows}
+    lacking: dict[str, int] = {}
+    for key, cell in zip(about.get("keys", ()), about.get("cells", ()), strict=False):
+        if key not in done:
+            lacking[cell] = lacking.get(cell, 0) + 1
+    return list(lacking.items())
 
 
 def _tables(
@@ -144,9 +159,10 @@ def _provenance(rows: list[dict[str, Any]], about: dict[str, Any]) -> dict[str, 
 
 
 def _headline(
-    rows: list[dict[str, Any]], cells: list[CellStatistics], metrics: list[MetricInfo]
+    rows: list[dict[str, Any]], cells: list[CellStatistics], metrics: list[MetricInfo], asked: int | None
 ) -> list[tuple[str, str, str]]:
-    figures = [(f"{len(rows)}", f"run{'s' * (len(rows) != 1)} in {len(cells)} cell{'s' * (len(cells) != 1)}", "")]
+    whole = len(rows) if asked is None or asked <= len(rows) else f"{len(rows)} of {asked}"
+    figures = [(f"{whole}", f"run{'s' * (len(rows) != 1)} in {len(cells)} cell{'s' * (len(cells) != 1)}", "")]
     if all(cell.goal for cell in cells):
         reached = sum(cell.reached.count for cell in cells)
         figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
@@ -156,16 +172,20 @@ def _headline(
         rare = metric.name == "not_a_number_share"
         if not judged or not metric.failure or metric.name == "goal_s" or (rare and not count):
             continue
-        words = f"{metric.failure} (95 %: up to {failure_rate(count, runs).high_percent:.2g} %)"
+        interval = f" (95 %: up to {failure_rate(count, runs).high_percent:.2g} %)" if runs >= FEW else ""
+        words = f"{metric.failure}{interval}"
         figures.append((f"{count}", words, "bad" if count else "good"))
     crashed = sum(bool(r["crashed"]) for r in rows)
     figures.append((f"{crashed}", "crashed", "bad" if crashed else "good"))
     shifts = [abs(s.worst) for c in cells for a in "xyz" if (s := c.spread(f"time_shift_{a}_s")).worst is not None]
     errors = [s.worst for c in cells if (s := c.spread("rmse_m")).worst is not None]
+    own = [s.worst for c in cells if (s := c.spread("setpoint_error_rms_m")).worst is not None]
     if shifts and not any(cell.goal for cell in cells):
         figures.append((f"{max(shifts):.2f} s", "largest time shift of any run", ""))
     if errors and not any(cell.goal for cell in cells):
         figures.append((f"{max(errors):.3f} m", "largest settled path error RMS of any run", ""))
+    if own and not any(cell.goal for cell in cells):
+        figures.append((f"{max(own):.3f} m", "largest settled own error RMS of any vehicle in any run", ""))
     return figures
 
 

@@ -48,20 +48,16 @@ def _caption(summary: Summary) -> str:
 
 def _values(members: list[MetricInfo], summary: Summary) -> str:
     texts = [info.text(summary.value(info.name)) for info in members]
-    text = " / ".join(texts) + _unit(members[0]) * any(t != "–" for t in texts)
+    text = " / ".join(texts) + members[0].unit_words * any(t != "–" for t in texts)
     result = summary.metrics[members[0].name]
     if result.subject and result.value is not None:
         text += f"  ({result.subject})"
     return f"[bold red]{escape(text)}[/]" if any(summary.broke(info.name) for info in members) else escape(text)
 
 
-def _unit(info: MetricInfo) -> str:
-    return info.unit if info.unit == "°" else f" {info.unit}" if info.unit else ""
-
-
 def _bound(info: MetricInfo, summary: Summary) -> str:
     bound = summary.metrics[info.name].bound
-    return "" if bound is None else f"{'≥' if info.worst == 'min' else '≤'} {bound:g}{_unit(info)}"
+    return "" if bound is None else f"{'≥' if info.worst == 'min' else '≤'} {info.limit_text(bound)}{info.unit_words}"
 
 
 def _published(info: MetricInfo, summary: Summary, reference: ReferenceResults) -> str:

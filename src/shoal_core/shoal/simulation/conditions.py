@@ -11,12 +11,13 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import find_config, load_yaml
 from shoal.fleet.link import LinkSettings
 from shoal.simulation.currents import Current
+from shoal.simulation.navigation_errors import Jumps, Outliers, Spells
 
 
 class Change(FileModel):
@@ -65,6 +66,7 @@ class Plant(FileModel):
     20 % of the weight would be all that the thrusters lift. `mass_scale` is a deliberate change: it scales W, not B.
     """
 
+    parameter_set: str | None = None  # of the vehicle file, instead of the fleet's; what is believed stays
     perturbation: float = Field(default=0.2, ge=0, lt=1)  # mass, damping, added mass: each times 1 ± U(perturbation)
     thrusters: PlantThrusters = PlantThrusters()
     mass_scale: float = Field(default=1.0, gt=0)
@@ -80,13 +82,14 @@ class ControllerModel(FileModel):
     A changed mass changes the weight (W = m g) too; that is what gave Fosso 2023 its depth error at twice the mass.
     """
 
+    parameter_set: str | None = None  # of the vehicle file, instead of the fleet's
     mass_scale: float = Field(default=1.0, gt=0)
     mass_kg: float | None = Field(default=None, gt=0)  # replaces the mass; mass_scale applies after it
     added_mass_scale: float = Field(default=1.0, ge=0)
     damping_scale: float = Field(default=1.0, ge=0)
     inertia_scale: float = Field(default=1.0, gt=0)
     cg_offset_m: Vector = (0.0, 0.0, 0.0)  # body FRD
-    thruster_lag: Change = Change(scale=1.0)  # as believed
+    thruster_lag: Change | None = Change(scale=1.0)  # as believed; None: as it is, which no real controller knows
     control_delay_periods: int | None = Field(default=None, ge=0, le=20)  # as believed; None: as it is
 
 
@@ -111,6 +114,27 @@ class ReferenceLink(FileModel):
     delay_s: float = Field(default=0.0, ge=0)
 
 
+class RelativeSensor(FileModel):
+    """Bearing and range to the vehicles in the cone around the bow, by the optical link."""
+
+    enabled: bool = False
+    rate_hz: float = Field(default=5.0, gt=0)
+    bearing_std_deg: float = Field(default=1.0, ge=0)  # of each of two angles
+    range_std_m: float = Field(default=0.05, ge=0)
+    range_share: float = Field(default=0.02, ge=0)  # plus this share of the range, one sigma
+    dropout: float = Field(default=0.1, ge=0, le=1)  # share of sightings lost
+    range_m: float = Field(default=15.0, gt=0)
+    cone_deg: float = Field(default=60.0, gt=0, le=180)  # half-angle
+
+    @model_validator(mode="after")
+    def _acts_if_enabled(self) -> RelativeSensor:
+        # Other than by default: a condition that is written out and read again has every key.
+        given = {name for name, field in RelativeSensor.model_fields.items() if getattr(self, name) != field.default}
+        if given and not self.enabled:
+            raise ValueError(f"{', '.join(sorted(given))} given and enabled is false; expected enabled: true with it")
+        return self
+
+
 class Sensors(FileModel):
     """Odometry errors. White Gaussian per axis unless stated otherwise."""
 
@@ -123,6 +147,15 @@ class Sensors(FileModel):
     rate_std_dps: float = Field(default=0.5, ge=0)
     rate_hz: float | None = Field(default=None, gt=0)  # None: one sample each control period
     latency_s: float = Field(default=0.0, ge=0)
+    position_drift_mps: float = Field(default=0.0, ge=0)  # horizontally, in a direction drawn for each vehicle
+    position_walk_m: float = Field(default=0.0, ge=0)  # random walk: one sigma an axis after a second
+    outliers: Outliers = Outliers()
+    jumps: Jumps = Jumps()
+    freezes: Spells = Spells()  # the sensor repeats its last measurement under new stamps
+    gaps: Spells = Spells()  # no odometry at all
+    relative: RelativeSensor = RelativeSensor()  # what is seen of the others
+    stamp_offset_s: float = Field(default=0.0, ge=-1, le=1)  # of the stamps; positive: ahead of the measurement
+    stamp_jitter_s: float = Field(default=0.0, ge=0, le=1)  # plus U(-a, a) on every stamp
 
 
 class Environment(FileModel):
@@ -169,19 +202,74 @@ class FormationChange(FileModel):
         return self
 
 
+FaultKind = Literal[
+    "thrusters_dead",  # all of them: they give nothing
+    "module_dead",  # the thrusters of one module of an assembly give nothing
+    "thruster_dead",  # one gives nothing
+    "thruster_weak",  # one gives only a share of what is asked
+    "thruster_reversed",  # one pushes the other way
+    "thruster_stuck",  # one gives force_N, whatever is asked, STOP included
+    "frozen",  # the vehicle is held fast where it is
+    "radio_silent",  # sends no plans
+    "plans_frozen",  # sends the plan of when that began again and again, with fresh stamps
+    "plans_offset",  # sends plans that are off by offset_m
+    "absurd_stamp",  # plans are stamped 1000 s in the future, with a sequence number to match
+    "reboot",  # its controller is down, and starts with empty memory at to_s
+]
+
+
 class Fault(FileModel):
-    """What fails for a while: thrusters give nothing, the vehicle is held fast where it is, or it sends no plans."""
+    """What fails for a while."""
 
     vehicle: int = Field(ge=0)  # index in the fleet
-    kind: Literal["thrusters_dead", "frozen", "radio_silent"]
+    kind: FaultKind
     from_s: float = Field(default=0.0, ge=0)
     to_s: float | None = None  # None: until the end
+    offset_m: Vector = (0.0, 0.0, 0.0)  # NED, of plans_offset
+    thruster: str | None = None  # by name; of the kinds thruster_…
+    module: str | None = None  # by name; of module_dead
+    share: float | None = Field(default=None, ge=0, lt=1)  # of thruster_weak
+    force_N: float | None = None  # of thruster_stuck, along the thruster's direction
+
+    def lasts(self, t_s: float) -> bool:
+        """Whether it is on at that time."""
+        return self.from_s <= t_s and (self.to_s is None or t_s < self.to_s)
+
+    @model_validator(mode="after")
+    def _offset_of_plans(self) -> Fault:
+        if (self.kind == "plans_offset") != any(self.offset_m):
+            raise ValueError(
+                f"offset_m is {list(self.offset_m)} with kind '{self.kind}'; expected one with kind 'plans_offset' only"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _details_of_the_kind(self) -> Fault:
+        belongs = {
+            "thruster": self.kind.startswith("thruster_"),
+            "module": self.kind == "module_dead",
+            "share": self.kind == "thruster_weak",
+            "force_N": self.kind == "thruster_stuck",
+        }
+        for key, wanted in belongs.items():
+            given = getattr(self, key)
+            if wanted != (given is not None):
+                expected = f"expected a {key}" if wanted else f"expected no {key}"
+                raise ValueError(f"{key} is {given} with kind '{self.kind}'; {expected} with that kind")
+        return self
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Fault:
         if self.to_s is not None and self.to_s <= self.from_s:
             raise ValueError(f"to_s is {self.to_s}; expected more than from_s = {self.from_s}")
         return self
+
+
+class Clocks(FileModel):
+    """How far each vehicle's clock is ahead of guidance's; vehicles without a value have the right time."""
+
+    offsets_s: tuple[float, ...] = ()  # at the start of the run, in the order of the fleet
+    drifts_ppm: tuple[float, ...] = ()  # how much faster they run
 
 
 class Condition(FileModel):
@@ -198,9 +286,11 @@ class Condition(FileModel):
     start: Start = Start()
     formation: FormationChange = FormationChange()  # nothing: the fleet file's
     faults: tuple[Fault, ...] = ()
+    clocks: Clocks = Clocks()
     reference: ReferenceLink = ReferenceLink()
     controller_time: ControllerTime | None = None  # None: control steps take no time
     control_delay_periods: int = Field(default=1, ge=0, le=20)  # from odometry to the thrust that answers it
+    bounds: dict[str, NonNegativeFloat] = Field(default_factory=dict)  # by metric, instead of the usual ones
 
     @model_validator(mode="after")
     def _cone_and_range_of_sight(self) -> Condition:

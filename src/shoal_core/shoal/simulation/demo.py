@@ -19,7 +19,7 @@ from shoal.simulation.open_loop import Track, open_loop
 from shoal.simulation.perturbation import perturbed
 from shoal.simulation.sensors import OdometrySensor
 from shoal.simulation.water import Field, build_current
-from shoal.vehicles.allocation import allocate
+from shoal.vehicles.allocation import Allocator
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -50,12 +50,12 @@ def open_loop_demo(fleet: Fleet, seed: int, duration_s: float = 60.0) -> Demo:
     plants = [perturbed(m.vehicle, PlantSettings(), np.random.default_rng([seed, i])) for i, m in enumerate(models)]
     water = build_current(WATER, np.random.default_rng([seed, 100]), duration_s)
 
-    trims = [m.trim() for m in models]
+    trims, allocators = [m.trim() for m in models], [Allocator(m.vehicle) for m in models]
 
     def program(t_s: float) -> Array:
         turn_Nm = 0.3 * np.cos(2 * np.pi * t_s / 20.0)
         wrench = np.array([15.0, 0.0, 0.0, 0.0, 0.0, turn_Nm])
-        return np.array([trim + allocate(m.vehicle, wrench) for m, trim in zip(models, trims, strict=True)])
+        return np.array([trim + allocator(wrench) for trim, allocator in zip(trims, allocators, strict=True)])
 
     track = open_loop(plants, starts, program, duration_s, water)
     measured = [_measured(track, i, np.random.default_rng([seed, 200 + i])) for i in range(len(models))]

@@ -12,7 +12,7 @@ from shoal.frames import rotation_matrix
 from shoal.messages.state import ATTITUDE, RATE, TWIST
 from shoal.simulation.open_loop import Track, open_loop
 from shoal.simulation.plant import Plant
-from shoal.vehicles.allocation import allocate
+from shoal.vehicles.allocation import Allocator, allocate
 from shoal.vehicles.description import AXES, Vehicle
 from shoal.vehicles.functions import VehicleModel
 
@@ -59,7 +59,7 @@ def drop_test(vehicle: Vehicle, tilt_deg: float = 30.0, duration_s: float = 20.0
     half = np.deg2rad(tilt_deg) / 2
     axis = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
     askew = np.array([0, 0, _DEPTH_M, np.cos(half), *(np.sin(half) * axis), 0, 0, 0, 0, 0, 0])
-    still = np.zeros((1, len(vehicle.thrusters)))
+    still = np.zeros((1, vehicle.input_count))
     release = open_loop([vehicle], askew[None], lambda _t: still, duration_s, period_s=0.05)
     rotations = rotation_matrix(release.states[:, 0, ATTITUDE])
     roll, pitch = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2]), -np.arcsin(rotations[:, 2, 0])
@@ -92,9 +92,9 @@ def _hold(state: Array, axis: int, net_N: float) -> Array:
 
 def _run(vehicle: Vehicle, wrench: Callable[[Array], Array]) -> Array:
     """Body velocities (T,6) from rest."""
-    plant = Plant([vehicle], _START)
+    plant, allocator = Plant([vehicle], _START), Allocator(vehicle)
     velocities = [np.zeros(6)]
     for _ in range(round(_STEP_S / _PERIOD_S)):
-        state = plant.step([allocate(vehicle, wrench(plant.states[0]))], _PERIOD_S)[0]
+        state = plant.step([allocator(wrench(plant.states[0]))], _PERIOD_S)[0]
         velocities.append(state[TWIST].copy())
     return np.array(velocities)

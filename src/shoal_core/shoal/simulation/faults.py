@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.config.file_model import Vector
 from shoal.errors import ShoalError
 from shoal.simulation.conditions import Fault
+from shoal.vehicles.description import Vehicle
+
+Array = NDArray[np.float64]
 
 
 class Faults:
     """A condition's faults, by vehicle name."""
 
-    def __init__(self, faults: Sequence[Fault], names: Sequence[str]) -> None:
+    def __init__(self, faults: Sequence[Fault], names: Sequence[str], vehicles: Sequence[Vehicle] = ()) -> None:
+        """`vehicles` in the order of the names; without them, thrusters are none of the caller's business."""
         for i, fault in enumerate(faults):
             if fault.vehicle >= len(names):
                 raise ShoalError(
@@ -19,6 +27,11 @@ class Faults:
                     f"expected 0 to {len(names) - 1}"
                 )
         self._faults = [(names[fault.vehicle], fault) for fault in faults]
+        self._thrusters = [
+            (names[fault.vehicle], fault, _inputs_of(i, fault, vehicles[fault.vehicle]))
+            for i, fault in enumerate(faults)
+            if vehicles and (fault.thruster is not None or fault.module is not None)
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._faults)
@@ -27,16 +40,72 @@ class Faults:
         """A vehicle held fast does not obey either."""
         return self._is(name, t_s, "thrusters_dead", "frozen")
 
+    def asked_N(self, name: str, t_s: float, command_N: Array) -> Array:
+        """(n,) what the thrusters make of a command (n,): nothing, too little, the opposite, or always the same.
+
+        A later entry of the condition acts upon what an earlier one has left.
+        """
+        for who, fault, inputs in self._thrusters:
+            if who == name and fault.lasts(t_s):
+                command_N = command_N.copy()
+                if fault.kind == "thruster_stuck":
+                    command_N[inputs] = fault.force_N
+                else:
+                    gain = -1.0 if fault.kind == "thruster_reversed" else fault.share or 0.0
+                    command_N[inputs] *= gain
+        return command_N
+
     def frozen(self, name: str, t_s: float) -> bool:
         """Held fast where it is."""
         return self._is(name, t_s, "frozen")
 
     def radio_silent(self, name: str, t_s: float) -> bool:
-        """Sends no plans."""
-        return self._is(name, t_s, "radio_silent")
+        """Sends no plans; nor does a controller that is down."""
+        return self._is(name, t_s, "radio_silent", "reboot")
+
+    def controller_down(self, name: str, t_s: float) -> bool:
+        """Its controller restarts."""
+        return self._is(name, t_s, "reboot")
+
+    def plans_frozen(self, name: str, t_s: float) -> bool:
+        """Repeats its plan of when that began, with fresh stamps."""
+        return self._is(name, t_s, "plans_frozen")
+
+    def plan_offset_m(self, name: str, t_s: float) -> Vector:
+        """How far the plans it sends are off what it intends; NED."""
+        for who, fault in self._faults:
+            if who == name and fault.kind == "plans_offset" and fault.lasts(t_s):
+                return fault.offset_m
+        return (0.0, 0.0, 0.0)
+
+    def absurd_stamp(self, name: str, t_s: float) -> bool:
+        """Its plans are stamped, and counted, far in the future."""
+        return self._is(name, t_s, "absurd_stamp")
 
     def _is(self, name: str, t_s: float, *kinds: str) -> bool:
-        return any(
-            name == who and f.kind in kinds and f.from_s <= t_s and (f.to_s is None or t_s < f.to_s)
-            for who, f in self._faults
+        return any(name == who and f.kind in kinds and f.lasts(t_s) for who, f in self._faults)
+
+
+def _inputs_of(index: int, fault: Fault, vehicle: Vehicle) -> list[int]:
+    """Places among a vehicle's inputs."""
+    found: list[int] = []
+    names: list[str] = []
+    start = 0
+    for thruster in vehicle.thrusters:
+        module = thruster.name.rpartition("/")[0]  # of an assembly
+        names.append(module if fault.kind == "module_dead" else thruster.name)
+        if names[-1] == (fault.module or fault.thruster):
+            found += range(start, start + thruster.inputs)
+            if fault.kind == "thruster_stuck" and thruster.kind == "azimuth":
+                raise ShoalError(
+                    f"condition: faults.{index}.thruster = '{fault.thruster}' is an azimuth; "
+                    "expected a fixed thruster with kind 'thruster_stuck'"
+                )
+        start += thruster.inputs
+    if not found:
+        key = "module" if fault.kind == "module_dead" else "thruster"
+        known = ", ".join(dict.fromkeys(filter(None, names))) or "an assembly"
+        raise ShoalError(
+            f"condition: faults.{index}.{key} = '{fault.module or fault.thruster}' of {vehicle.name}; expected {known}"
         )
+    return found

@@ -26,7 +26,7 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
         settings.mass_scale, settings.added_mass_scale, settings.damping_scale, settings.inertia_scale
     )
     scaled = replace(scaled, cg_m=scaled.cg_m + np.asarray(settings.cg_offset_m))
-    count = len(vehicle.thrusters)
+    count = vehicle.input_count
     # Always the same draws in the same order, so that conditions with one seed differ by their settings alone.
     factors = 1.0 + settings.perturbation * rng.uniform(-1.0, 1.0, 22)
     share = rng.uniform()
@@ -43,15 +43,20 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
     return PlantVehicle(replace(_with_factors(scaled, factors), thrusters=thrusters), gain)
 
 
-def controller_vehicle(vehicle: Vehicle, settings: ControllerModel) -> Vehicle:
-    """What the controller believes. A wrong mass is a wrong weight too (W = m g), the buoyancy is the hull's."""
+def controller_vehicle(vehicle: Vehicle, settings: ControllerModel, true: Vehicle | None = None) -> Vehicle:
+    """What the controller believes. A wrong mass is a wrong weight too (W = m g), the buoyancy is the hull's.
+
+    `true`: the vehicle as it is, for those that know its lag; without it they know the description's.
+    """
     mass_scale = settings.mass_scale
     if settings.mass_kg is not None:
         mass_scale *= settings.mass_kg / vehicle.mass_kg
     wrong = vehicle.scaled(mass_scale, settings.added_mass_scale, settings.damping_scale, settings.inertia_scale)
-    lagging = tuple(
-        replace(t, time_constant_s=settings.thruster_lag.apply(t.time_constant_s, 0.5)) for t in wrong.thrusters
-    )
+    lag = settings.thruster_lag
+    known = vehicle if true is None else true
+    lags_s = [t.time_constant_s if lag is None else lag.apply(t.time_constant_s, 0.5)
+              for t in (known if lag is None else wrong).thrusters]  # fmt: skip
+    lagging = tuple(replace(t, time_constant_s=lag_s) for t, lag_s in zip(wrong.thrusters, lags_s, strict=True))
     return replace(wrong, cg_m=wrong.cg_m + np.asarray(settings.cg_offset_m), thrusters=lagging)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.assembly.composite import Composite
 from shoal.codegen import Buffered
 from shoal.simulation.water import Field, still_water
+from shoal.vehicles.actuators import Devices
+from shoal.vehicles.curves import Curve
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.functions import plant_step_function
+from shoal.vehicles.functions import plant_step_function, thruster_structure
 from shoal.vehicles.parameters import parameter_vector, structure_of
 
 Array = NDArray[np.float64]
+MOST_MPS2 = 20.0  # no vehicle accelerates like that, whatever its thrusters
 CurrentField = Callable[[float, Array], Array]  # (t_s, position NED) → current velocity NED, m/s
 
 
@@ -24,10 +28,11 @@ class PlantVehicle:
 
     vehicle: Vehicle
     thrust_gain: Array  # (n,) true force per commanded force
+    curves: tuple[Curve | None, ...] | None = None  # as they are, if not as described (another supply voltage)
 
 
 class Plant:
-    """State of all vehicles; `step` moves them on by a whole number of substeps."""
+    """State of all vehicles; `step` moves them on by a whole number of substeps. Joined ones move as one body."""
 
     def __init__(
         self,
@@ -39,68 +44,166 @@ class Plant:
     ) -> None:
         self.vehicles = [v if isinstance(v, PlantVehicle) else perfect(v) for v in vehicles]
         self.states = np.array(states, dtype=float)  # (V,13)
-        self.forces_N = [np.zeros(len(v.vehicle.thrusters)) for v in self.vehicles]
+        # (n,) of each vehicle; of an azimuth, its thrust and its angle (rad) at the places of its two inputs.
+        self.forces_N = [np.zeros(v.vehicle.input_count) for v in self.vehicles]
         self.current = current
         self.substep_s = substep_s
         self.t_s = 0.0
         self._use_compiler = use_compiler
-        self._steppers: dict[tuple[int, int], Buffered] = {}
+        self._bodies = [_Body(v, substep_s, use_compiler) for v in self.vehicles]
+        self._groups: dict[tuple[int, ...], _Group] = {}  # joined vehicles, by their indices
+        self._alone = list(range(len(self.vehicles)))
         self._ticks = 0
+
+    def join(self, members: Mapping[str, int], composite: Composite, state: Array) -> None:
+        """From now on these vehicles, by their names in the composite, are one body with this state (13,)."""
+        indices = tuple(members[name] for name in composite.poses)
+        self.part(indices)
+        entry = joined_vehicle(composite, [self.vehicles[i] for i in indices])
+        group = _Group(indices, composite, _Body(entry, self.substep_s, self._use_compiler), state.copy())
+        self._groups[indices] = group
+        self._read_off(group)
+        self._alone = self._free()
+
+    def part(self, indices: Iterable[int]) -> None:
+        """Groups that any of these belong to fall apart; every vehicle goes on with the velocity it has."""
+        wanted = set(indices)
+        self._groups = {key: group for key, group in self._groups.items() if wanted.isdisjoint(key)}
+        self._alone = self._free()
+
+    def hold(self, index: int, pose: Array) -> None:
+        """Put one back to a pose (7,), at rest, and with it all that it is joined to."""
+        self.states[index, :7], self.states[index, 7:] = pose, 0.0
+        for key, group in self._groups.items():
+            if index in key:
+                name = list(group.composite.poses)[key.index(index)]
+                group.state = group.composite.state_from(name, self.states[index])
+                self._read_off(group)
 
     def step(self, commands_N: Sequence[Array] | Array, duration_s: float) -> Array:
         """Hold the commands for `duration_s`; returns the states (V,13). The current is sampled once a substep."""
         count = round(duration_s / self.substep_s)
         if count < 1 or abs(count * self.substep_s - duration_s) > 1e-9:
             raise ValueError(f"duration_s = {duration_s}, expected a multiple of the substep {self.substep_s} s")
-        for i in range(len(self.vehicles)):
-            self._step_one(i, np.asarray(commands_N[i]), count)
+        for i in self._alone:
+            water = self._water(self.states[i], count)
+            moved = self._bodies[i].moved(self.states[i], self.forces_N[i], np.asarray(commands_N[i]), count, water)
+            self.states[i], self.forces_N[i] = moved
+        for key, group in self._groups.items():
+            forces = np.concatenate([self.forces_N[i] for i in key])
+            command = np.concatenate([np.asarray(commands_N[i]) for i in key])
+            water = self._water(group.state, count)
+            group.state, forces = group.body.moved(group.state, forces, command, count, water)
+            for i, part in zip(key, group.composite.inputs.values(), strict=True):
+                self.forces_N[i] = forces[part]
+            self._read_off(group)
         self._ticks += count
         self.t_s = self._ticks * self.substep_s
         return self.states
 
-    def _step_one(self, index: int, command_N: Array, count: int) -> None:
-        stepper = self.stepper(index, count)
-        state, currents, command = stepper.inputs[0], stepper.inputs[1], stepper.inputs[2]
-        state[:13], state[13:] = self.states[index], self.forces_N[index]
-        if self.current is not still_water:
-            times_s: Array = np.arange(self._ticks, self._ticks + count, dtype=np.float64) * self.substep_s
-            currents[:] = self._water(times_s, self.states[index, :3]).ravel()
-        command[:] = command_N
-        stepper.call()
-        self.states[index], self.forces_N[index] = stepper.outputs[0][:13], stepper.outputs[0][13:]
-
-    def _water(self, times_s: Array, position_m: Array) -> Array:
-        """The current (K,3) at one place: at 1 m/s and 10 Hz a vehicle moves 0.1 m until it is asked again."""
-        if isinstance(self.current, Field):
-            return self.current.sample(times_s, position_m)
-        return np.array([self.current(float(t), position_m) for t in times_s])
-
-    def stepper(self, index: int, count: int) -> Buffered:
+    def stepper(self, index: int, count: int, surface: bool = False) -> Buffered:
         """The step function of one vehicle with its numbers filled in; inputs are state, currents, command, …"""
-        if (index, count) not in self._steppers:
-            entry = self.vehicles[index]
-            structure = structure_of(entry.vehicle)
-            stepper = Buffered(plant_step_function(structure, count, self._use_compiler))
+        return self._bodies[index].stepper(count, surface)
+
+    def _free(self) -> list[int]:
+        joined = {i for key in self._groups for i in key}
+        return [i for i in range(len(self.vehicles)) if i not in joined]
+
+    def _read_off(self, group: _Group) -> None:
+        found = group.composite.module_states(group.state)
+        for i, state in zip(group.members, found.values(), strict=True):
+            self.states[i] = state
+
+    def _water(self, state: Array, count: int) -> Array | None:
+        """The current (K,3) at one place: at 1 m/s and 10 Hz a vehicle moves 0.1 m until it is asked again."""
+        if self.current is still_water:
+            return None
+        times_s: Array = np.arange(self._ticks, self._ticks + count, dtype=np.float64) * self.substep_s
+        if isinstance(self.current, Field):
+            return self.current.sample(times_s, state[:3])
+        return np.array([self.current(float(t), state[:3]) for t in times_s])
+
+
+class _Body:
+    """What moves as one: its compiled step functions with its numbers filled in."""
+
+    def __init__(self, entry: PlantVehicle, substep_s: float, use_compiler: bool) -> None:
+        self._entry, self._substep_s, self._use_compiler = entry, substep_s, use_compiler
+        self._steppers: dict[tuple[int, bool], Buffered] = {}
+        self._reach_m = _reach_m(entry.vehicle)
+        self._devices = Devices(entry.vehicle.thrusters, entry.curves)
+
+    def moved(
+        self, state: Array, force_N: Array, command_N: Array, count: int, water_mps: Array | None
+    ) -> tuple[Array, Array]:
+        """State (13,) and forces (n,) after so many substeps; `water_mps` (K,3), None: still."""
+        stepper = self.stepper(count, self._near_surface(state, count * self._substep_s))
+        before, currents, command = stepper.inputs[0], stepper.inputs[1], stepper.inputs[2]
+        before[:13], before[13:] = state, force_N
+        if water_mps is not None:
+            currents[:] = water_mps.ravel()
+        command[:] = self._devices(command_N)
+        stepper.call()
+        return stepper.outputs[0][:13].copy(), stepper.outputs[0][13:].copy()
+
+    def _near_surface(self, state: Array, duration_s: float) -> bool:
+        """Whether any part of a submerged vehicle may come out of the water in this step: most runs need not ask."""
+        if self._reach_m is None:
+            return False
+        speed_mps = abs(state[7]) + abs(state[8]) + abs(state[9])
+        return bool(state[2] < self._reach_m + (speed_mps + MOST_MPS2 * duration_s) * duration_s)
+
+    def stepper(self, count: int, surface: bool = False) -> Buffered:
+        if (count, surface) not in self._steppers:
+            entry = self._entry
+            structure = structure_of(entry.vehicle, surface)
+            stepper = Buffered(
+                plant_step_function(structure, count, self._use_compiler, thruster_structure(entry.vehicle))
+            )
             stepper.inputs[3][:] = parameter_vector(entry.vehicle, structure)
             stepper.inputs[4][:] = _thruster_columns(entry)
-            stepper.inputs[5][:] = self.substep_s
-            self._steppers[index, count] = stepper
-        return self._steppers[index, count]
+            stepper.inputs[5][:] = self._substep_s
+            self._steppers[count, surface] = stepper
+        return self._steppers[count, surface]
+
+
+@dataclass
+class _Group:
+    """Joined vehicles: one body, of which the members' states are read off."""
+
+    members: tuple[int, ...]
+    composite: Composite
+    body: _Body
+    state: Array  # (13,) of the composite's frame
+
+
+def joined_vehicle(composite: Composite, modules: Sequence[PlantVehicle]) -> PlantVehicle:
+    """The composite with its modules' thrusters as they are."""
+    gains = np.concatenate([entry.thrust_gain for entry in modules])
+    curves = tuple(c for m in modules for c in (m.curves or (None,) * len(m.vehicle.thrusters)))
+    return PlantVehicle(composite.vehicle, gains, curves)
+
+
+def _reach_m(vehicle: Vehicle) -> float | None:
+    """How far above the origin anything can be that loses buoyancy or thrust there; None: a vessel."""
+    if vehicle.waterplane is not None:
+        return None
+    hull_m = float(np.linalg.norm(vehicle.cb_m)) + vehicle.size_m[2] / 2
+    places_m = np.linalg.norm(vehicle.input_places_m, axis=1) + vehicle.input_propeller_m / 2
+    return max(hull_m, float(places_m.max()))
 
 
 def perfect(vehicle: Vehicle) -> PlantVehicle:
     """A vehicle whose thrusters give what is asked."""
-    return PlantVehicle(vehicle, np.ones(len(vehicle.thrusters)))
+    return PlantVehicle(vehicle, np.ones(vehicle.input_count))
 
 
 def _thruster_columns(entry: PlantVehicle) -> Array:
-    thrusters = entry.vehicle.thrusters
-    return np.concatenate(
-        [
-            entry.vehicle.thrust_min_N,
-            entry.vehicle.thrust_max_N,
-            [t.time_constant_s for t in thrusters],
-            [t.dead_band_N for t in thrusters],
-            entry.thrust_gain,
-        ]
-    )
+    """Of each input, as `plant_step_function` wants them; what a curve does is done before."""
+    rows = []
+    for t in entry.vehicle.thrusters:
+        limits = (0.0, t.max_forward_N) if t.kind == "azimuth" else (-t.max_reverse_N, t.max_forward_N)
+        rows += [(*limits, t.time_constant_s, t.dead_band_N, 1.0, t.slew_radps, t.inflow_loss)] * t.inputs
+    columns = np.array(rows).T
+    columns[4] = entry.thrust_gain
+    return np.asarray(columns.ravel())

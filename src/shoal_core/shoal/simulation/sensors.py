@@ -1,4 +1,4 @@
-"""What a vehicle knows of itself: odometry with noise, bias, its own rate, and late."""
+"""What a vehicle knows of itself: odometry with noise, bias, its own rate, late, and under stamps that may be wrong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.simulation.conditions import Sensors
+from shoal.simulation.navigation_errors import NavigationErrors
 
 Array = NDArray[np.float64]
 _EDGE = 1e-9  # seconds; times are sums of steps
@@ -20,8 +21,8 @@ class OdometrySensor:
     """One vehicle's sensors.
 
     `push` the truth as the simulation goes on; `latest` gives the newest measurement that has arrived, stamped with
-    the instant it was true. Each measurement draws the same number of random values whatever the settings, so that two
-    conditions with the same seed differ by their settings alone.
+    the instant it was true, unless the settings put the stamps off. Each measurement draws the same number of random
+    values whatever the settings, so that two conditions with the same seed differ by their settings alone.
     """
 
     def __init__(self, settings: Sensors, rng: np.random.Generator) -> None:
@@ -35,7 +36,12 @@ class OdometrySensor:
             [settings.position_std_m, settings.attitude_std_deg * degree, settings.velocity_std_mps,
              settings.rate_std_dps * degree], 3
         )  # fmt: skip
-        self._on_the_way: deque[Odometry] = deque()
+        s = settings
+        self._errors = NavigationErrors(  # from a stream of their own: the noise stays what it is without them
+            s.outliers, s.jumps, s.freezes, s.gaps, s.position_drift_mps, s.position_walk_m, rng.spawn(1)[0]
+        )
+        self._on_the_way: deque[tuple[float, Odometry]] = deque()  # with the time of arrival
+        self._stamp_rng = rng.spawn(1)[0]  # a stream of its own: the noise is the same whatever the stamps
         self._arrived: Odometry | None = None
         self._last_slot = -1
 
@@ -46,12 +52,14 @@ class OdometrySensor:
             if slot <= self._last_slot:
                 return
             self._last_slot = slot
-        self._on_the_way.append(self._measure(t_s, state))
+        measured = self._measure(t_s, state)
+        if not self._errors.silent(t_s):
+            self._on_the_way.append((t_s + self.settings.latency_s, measured))
 
     def latest(self, t_s: float) -> Odometry | None:
         """The newest measurement that is there at `t_s`; None before the first has arrived. Times must not go back."""
-        while self._on_the_way and self._on_the_way[0].stamp_s + self.settings.latency_s <= t_s + _EDGE:
-            self._arrived = self._on_the_way.popleft()
+        while self._on_the_way and self._on_the_way[0][0] <= t_s + _EDGE:
+            self._arrived = self._on_the_way.popleft()[1]
         return self._arrived
 
     def _measure(self, t_s: float, state: Array) -> Odometry:
@@ -66,7 +74,11 @@ class OdometrySensor:
             position += self.settings.position_uniform_m * (2.0 * uniform - 1.0)
         measured[ATTITUDE] = turned(state[ATTITUDE], noise[3:6])
         measured[TWIST] += noise[6:12]
-        return Odometry(t_s, measured)
+        return Odometry(self._stamp_s(t_s), self._errors.spoil(t_s, measured))
+
+    def _stamp_s(self, t_s: float) -> float:
+        jitter = 2.0 * float(self._stamp_rng.random()) - 1.0
+        return t_s + self.settings.stamp_offset_s + self.settings.stamp_jitter_s * jitter
 
 
 def turned(quaternion: Array, rotation_rad: Array) -> tuple[float, float, float, float]:

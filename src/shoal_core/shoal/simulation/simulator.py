@@ -9,23 +9,32 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ShoalError
+from shoal.fleet.handover import fused
 from shoal.fleet.link import Link
 from shoal.fleet.reference_tracker import FormationSetpoints
 from shoal.fleet.runtime import VehicleRuntime
 from shoal.messages.command import Command
+from shoal.messages.echo import Echo
+from shoal.messages.health import Health
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.scan import Scan
 from shoal.messages.state import POSITION
 from shoal.recordings.recording import Recording
+from shoal.simulation.clocks import VehicleClocks
 from shoal.simulation.conditions import Condition, ControllerTime
+from shoal.simulation.joined_flight import Flight, JoinedFlights
+from shoal.simulation.plan_faults import PlanFaults
 from shoal.simulation.reference_link import ReferenceChannel
 from shoal.simulation.run_log import RunLog
 from shoal.simulation.world import World
@@ -56,9 +65,18 @@ class FleetSimulator:
         duration_s: float,
         acquainted: bool = True,
         record_plans_every_s: float = 0.5,
+        restart: Callable[[str], VehicleRuntime] | None = None,
     ) -> None:
-        """`acquainted`: the vehicles have been there for a while, at rest, exchanging plans over the same link."""
-        self.world, self.runtimes, self._director = world, runtimes, director
+        """`acquainted`: the vehicles have been there for a while, at rest, exchanging plans over the same link.
+
+        `restart` makes a runtime with empty memory, for a vehicle whose controller restarts.
+        """
+        self.world, self.runtimes, self._director = world, dict(runtimes), director
+        self._restart, self._down = restart, set[str]()
+        self._clocks = VehicleClocks(world.condition.clocks, world.names)
+        self._scans: dict[str, Scan] = {}
+        self._plan_faults = PlanFaults(world.faults)
+        self._heard: dict[str, tuple[float, float]] = {}  # odometry at guidance: its stamp there, and when it came
         self._period_s, self._acquainted = control_period_s, acquainted
         condition = world.condition
         self._link = Link(condition.link, np.random.default_rng([seed, 4]))
@@ -66,8 +84,9 @@ class FleetSimulator:
         self._placement: Placement | None = None
         self._setpoints: Mapping[str, Preview] | None = None
         steps = round(duration_s / control_period_s)
-        thrusters = {name: len(r.agent.vehicle.thrusters) for name, r in runtimes.items()}
+        thrusters = {name: r.agent.vehicle.input_count for name, r in runtimes.items()}
         self.log = RunLog(steps + 1, thrusters, world, control_period_s, record_plans_every_s)
+        self._joined = JoinedFlights(world, self.runtimes, self._clocks)
         self._states: dict[str, Array] = {}  # the truth now, by name
         self._stamps: dict[str, float] = dict.fromkeys(runtimes, -math.inf)
         self.wall_s = 0.0
@@ -96,24 +115,83 @@ class FleetSimulator:
     # -- one tick -----------------------------------------------------------------------------------------------
 
     def _tick(self, k: int, t_s: float) -> None:
-        odometry = self.world.measure()
+        odometry, self._scans = self.world.measure(), self.world.scans()
         self._states = dict(zip(self.runtimes, self.world.states, strict=True))
         if k == 0 and self._acquainted:
             self._exchange_first_plans(odometry)
         self._direct(t_s, odometry)
         self.log.begin(k, t_s)
+        for flight in self._joined.flights.values():
+            self._fly(k, t_s, flight, odometry)
         for i, (name, runtime) in enumerate(self.runtimes.items()):
+            if self._joined.flights and self._joined.of(name) is not None:
+                continue
+            if self.world.faults and self._is_down(t_s, name):
+                self.log.vehicle(k, i, name, t_s, odometry[name], None, 0.0)
+                continue
+            runtime = self.runtimes[name]  # perhaps another one by now
             self._deliver(t_s, name, runtime, odometry[name])
             started = time.perf_counter()
-            command = runtime.tick(t_s)
+            own_s = self._clocks.own_s(name, t_s)
+            command = runtime.tick(own_s)
             elapsed_ms = (time.perf_counter() - started) * 1e3
             if command is not None:
                 self._publish(t_s, name, command)
-            self.log.vehicle(k, i, name, t_s, odometry[name], command or runtime.last, elapsed_ms)
+            done = command or runtime.last
+            if done is not None and own_s != t_s:
+                done = replace(done, plan=done.plan.shifted(t_s - own_s))
+            self.log.vehicle(k, i, name, t_s, odometry[name], done, elapsed_ms)
         self.world.step(self._period_s)
+
+    def _fly(self, k: int, t_s: float, flight: Flight, odometry: Mapping[str, Odometry | None]) -> None:
+        """A joined group: all members' odometry and the flying one's thrust are relayed, within the same period."""
+        composite, helm = flight.composite, flight.helm
+        down = {name for name in flight.members if self.world.faults and self._is_down(t_s, name)}
+        measured = fused(composite, {name: odometry[name] for name in flight.members})
+        up = [name for name in flight.members if name not in down]
+        for name in up:
+            self._deliver(t_s, name, self.runtimes[name], measured)
+        helm.watch(t_s)
+        started, command = time.perf_counter(), None
+        if helm.pilot in up:
+            command = self.runtimes[helm.pilot].tick(self._clocks.own_s(helm.pilot, t_s))
+        elapsed_ms = (time.perf_counter() - started) * 1e3
+        if command is not None:
+            helm.heard(t_s)
+            self._publish(t_s, helm.pilot, command, {n: command.thrust_N[composite.inputs[n]] for n in flight.members})
+        done = command or (self.runtimes[helm.pilot].last if helm.pilot in up else None)
+        for name in flight.members:
+            own_s, flies = self._clocks.own_s(name, t_s), name == helm.pilot
+            if name in up and not flies:
+                self.runtimes[name].accompany(own_s, None if command is None else command.thrust_N)
+            share = done and replace(done, thrust_N=done.thrust_N[composite.inputs[name]])
+            if share is not None and not flies:
+                share = replace(share, health=Health(share.health.mode, ()))
+            index = list(self.runtimes).index(name)
+            self.log.vehicle(k, index, name, t_s, odometry[name], share, elapsed_ms if flies else 0.0)
+
+    def _is_down(self, t_s: float, name: str) -> bool:
+        """Whether its controller is off; when it comes back, it knows nothing but the formation and STOP."""
+        if self.world.faults.controller_down(name, t_s):
+            self._down.add(name)
+            self._link.receive(t_s, name)  # nobody listens
+            return True
+        if name in self._down:
+            self._down.remove(name)
+            if self._restart is None:
+                raise ShoalError("condition: a fault of kind 'reboot'; expected a task whose controllers can restart")
+            stop, self.runtimes[name] = self.runtimes[name].stop, self._restart(name)
+            self.runtimes[name].stop, self._stamps[name] = stop, -math.inf
+            self._joined.restarted(name)
+            if self._placement is not None:
+                self.runtimes[name].on_formation(self._placement)
+        return False
 
     def _direct(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> None:
         orders = self._director.orders(t_s, odometry)
+        self.log.guidance(t_s, orders.issues)
+        if orders.joining is not None:
+            self._joined.apply(t_s, orders.joining)
         if orders.placement is not None:
             self._placement = orders.placement
             for runtime in self.runtimes.values():
@@ -127,25 +205,41 @@ class FleetSimulator:
         if orders.reference is not None and self._placement is not None:
             # The formation's setpoints follow from what every vehicle is sent: worked out once for all of them.
             setpoints = FormationSetpoints(self._placement, orders.reference)
-            self._references.send(t_s, orders.reference, setpoints)
+            self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), setpoints)
+            if self._joined.flights:
+                setpoints = FormationSetpoints(self._joined.shown(self._placement), orders.reference)
             self.log.reference(t_s, orders.reference, setpoints)
 
+    def _echoing(self, t_s: float, reference: Preview, odometry: Mapping[str, Odometry | None]) -> Preview:
+        """With guidance's answers to the odometry, as its node sends them."""
+        for name, measured in odometry.items():
+            if measured is not None:
+                stamp_s = self._clocks.own_s(name, measured.stamp_s)
+                if self._heard.get(name, (math.nan, 0.0))[0] != stamp_s:
+                    self._heard[name] = stamp_s, t_s
+        return replace(reference, heard={n: Echo(stamp, t_s - came) for n, (stamp, came) in self._heard.items()})
+
     def _deliver(self, t_s: float, name: str, runtime: VehicleRuntime, odometry: Odometry | None) -> None:
+        own_s = self._clocks.own_s(name, t_s)
         for reference, setpoints in self._references.arrivals(t_s, name):
-            runtime.on_reference(reference, setpoints)
+            runtime.on_reference(reference, setpoints, own_s)
         if odometry is not None and odometry.stamp_s != self._stamps[name]:
             self._stamps[name] = odometry.stamp_s
-            runtime.on_odometry(odometry, t_s)
-        for plan in self._link.receive(t_s, name):
-            runtime.on_plan(plan, t_s)
+            runtime.on_odometry(self._clocks.stamped(name, odometry), own_s)
+        if (scan := self._scans.get(name)) is not None:
+            runtime.on_scan(replace(scan, stamp_s=own_s))
+        for arrived_s, plan in self._link.arrivals(t_s, name):
+            # Read with the next step, as a node does; those from before the run have been read when they came.
+            runtime.on_plan(plan, own_s if arrived_s > 0 else self._clocks.own_s(name, arrived_s))
 
-    def _publish(self, t_s: float, sender: str, command: Command) -> None:
+    def _publish(self, t_s: float, sender: str, command: Command, shares_N: Mapping[str, Array] | None = None) -> None:
         """Thrust to the plant, the plan to the others; both leave when the step has been computed."""
         sent_s = t_s + command.compute_s
-        self.world.command(sender, command.thrust_N, t_s, sent_s)
-        if self.world.faults and self.world.faults.radio_silent(sender, t_s):
-            return
-        self._link.broadcast(sent_s, sender, command.plan, self._states)
+        for name, thrust_N in (shares_N or {sender: command.thrust_N}).items():
+            self.world.command(name, thrust_N, t_s, sent_s)
+        plan = self._plan_faults.sent(command.plan, t_s)
+        if plan is not None:
+            self._link.broadcast(sent_s, sender, plan, self._states)
 
     def _exchange_first_plans(self, odometry: Mapping[str, Odometry | None]) -> None:
         """Before the run: everybody has stood at its start, and has been sending that, late and lossy as ever."""
@@ -156,7 +250,8 @@ class FleetSimulator:
             for sender, measured in odometry.items():
                 if measured is None or self.world.faults.radio_silent(sender, 0.0):
                     continue
-                self._link.broadcast(t_s, sender, _standing(sender, t_s, measured), self._states)
+                plan = _standing(sender, self._clocks.own_s(sender, t_s), measured)
+                self._link.broadcast(t_s, sender, plan, self._states)
 
 
 def _standing(name: str, t_s: float, odometry: Odometry) -> Plan:

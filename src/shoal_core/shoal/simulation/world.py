@@ -8,15 +8,22 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.assembly.composite import compose
+from shoal.assembly.file import load_assembly
+from shoal.assembly.joints import Assembly, Joint
 from shoal.errors import ShoalError
-from shoal.fleet.file import Fleet
+from shoal.fleet.file import Fleet, Member
+from shoal.frames import matrix
 from shoal.messages.odometry import Odometry
-from shoal.messages.state import POSITION, State
+from shoal.messages.scan import Scan
+from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.simulation.command_queue import CommandQueue
 from shoal.simulation.conditions import Condition
 from shoal.simulation.faults import Faults
+from shoal.simulation.navigation_errors import jumps_of
 from shoal.simulation.perturbation import perturbed
-from shoal.simulation.plant import Plant
+from shoal.simulation.plant import Plant, PlantVehicle, joined_vehicle
+from shoal.simulation.relative_sensor import RelativeSensors
 from shoal.simulation.sensors import OdometrySensor
 from shoal.simulation.water import Constant, Field, build_current
 
@@ -41,10 +48,12 @@ class World:
         """`lasting_s`: for which random currents are drawn, then they hold. `current`: instead of the condition's."""
         self.fleet, self.condition, self.names = fleet, condition, fleet.names
         rng, water_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
-        vehicles = [perturbed(member.vehicle(), condition.plant, rng) for member in fleet.vehicles]
+        vehicles = [_as_it_is(member, condition, rng) for member in fleet.vehicles]
         water = build_current(condition.environment, water_rng, lasting_s) if current is None else current
         states = np.array([start[name].array for name in self.names])
         self.plant = Plant(vehicles, states, water)
+        # As they are, and how they are joined.
+        self.assembly = Assembly({name: v.vehicle for name, v in zip(self.names, vehicles, strict=True)})
         substeps = control_period_s / self.plant.substep_s
         if round(substeps) < 1 or abs(substeps - round(substeps)) > 1e-6:
             raise ShoalError(
@@ -52,15 +61,19 @@ class World:
                 f"expected a multiple of the plant's {self.plant.substep_s:g} s"
             )
         self.command_delay_s = condition.control_delay_periods * control_period_s
-        self.faults = Faults(condition.faults, self.names)
+        self.faults = Faults(condition.faults, self.names, [v.vehicle for v in vehicles])
+        sensors = condition.sensors
         self._sensors = {
-            name: OdometrySensor(condition.sensors, np.random.default_rng([seed, 3, i]))
+            name: OdometrySensor(
+                sensors.model_copy(update={"jumps": jumps_of(sensors.jumps, i)}), np.random.default_rng([seed, 3, i])
+            )
             for i, name in enumerate(self.names)
         }
         self.queues = {
-            name: CommandQueue(len(v.vehicle.thrusters), self.command_delay_s, command_timeout_s)
+            name: CommandQueue(v.vehicle.input_count, self.command_delay_s, command_timeout_s)
             for name, v in zip(self.names, vehicles, strict=True)
         }
+        self._relative = RelativeSensors(condition.sensors.relative, self.names, np.random.default_rng([seed, 7]))
         self._close: set[tuple[str, str]] = set()
 
     @property
@@ -102,15 +115,60 @@ class World:
         thrust = [queue.acting(t_s) for queue in self.queues.values()]
         if stopped:
             thrust = [np.zeros_like(force) for force in thrust]
-        elif faults:
+        if faults:
             for i, name in enumerate(self.names):
+                thrust[i] = faults.asked_N(name, t_s, thrust[i])
                 if faults.thrusters_dead(name, t_s):
                     thrust[i] = np.zeros_like(thrust[i])
                 if faults.frozen(name, t_s):
                     frozen[i] = self.plant.states[i, :7].copy()
         self.plant.step(thrust, duration_s)
         for i, pose in frozen.items():
-            self.plant.states[i, :7], self.plant.states[i, 7:] = pose, 0.0
+            self.plant.hold(i, pose)
+
+    # -- joining and parting ------------------------------------------------------------------------------------
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Who moves as one body; without those that swim alone."""
+        return tuple(group for group in self.assembly.groups() if len(group) > 1)
+
+    def attach(self, a: str, b: str, at_a_m: Array | None = None) -> None:
+        """Join two vehicles rigidly, as they lie, at a point of A (None: halfway); linear and angular momentum stay.
+
+        Vehicles that they are joined to already come along.
+        """
+        self._check_pair("attach", a, b)
+        if any(joint.pair == {a, b} for joint in self.assembly.joints):
+            raise ShoalError(f"attach: '{a}' and '{b}' are joined already; expected a pair that is not")
+        states = dict(zip(self.names, self.states, strict=True))
+        if at_a_m is None:
+            at_a_m = matrix(states[a][ATTITUDE]).T @ (states[b][POSITION] - states[a][POSITION]) / 2
+        self._join(self.assembly.attach(Joint.between(a, b, states[a], states[b], at_a_m)))
+
+    def detach(self, a: str, b: str) -> None:
+        """Part two vehicles; every one goes on with the velocity it has."""
+        self._check_pair("detach", a, b)
+        self._join(self.assembly.detach(a, b))
+
+    def _check_pair(self, what: str, a: str, b: str) -> None:
+        for name in (a, b):
+            if name not in self.names:
+                raise ShoalError(f"{what}: '{name}' is unknown; expected one of {', '.join(self.names)}")
+        if a == b:
+            raise ShoalError(f"{what}: '{a}' and itself; expected two different vehicles")
+
+    def _join(self, assembly: Assembly) -> None:
+        """Make the plant's bodies those of the assembly; groups that stay as they are go on undisturbed."""
+        before, index = set(self.groups), {name: i for i, name in enumerate(self.names)}
+        states = {name: state.copy() for name, state in zip(self.names, self.states, strict=True)}
+        after = [group for group in assembly.groups() if len(group) > 1]
+        made = [compose(assembly, group) for group in after if group not in before]  # may refuse
+        self.assembly = assembly
+        for group in before - set(after):
+            self.plant.part(index[name] for name in group)
+        for composite in made:
+            self.plant.join(index, composite, composite.joined(assembly.modules, states))
 
     def measure(self) -> dict[str, Odometry | None]:
         """Everybody's newest odometry; None: none has arrived yet. Once for each instant, or the noise differs."""
@@ -119,15 +177,33 @@ class World:
             sensor.push(t_s, state)
         return {name: sensor.latest(t_s) for name, sensor in self._sensors.items()}
 
+    def scans(self) -> dict[str, Scan]:
+        """What everybody sees of the others; empty between two looks. Once for each instant."""
+        return self._relative.scans(self.t_s, self.plant.states)
+
     def near_misses(self) -> list[str]:
         """Sentences about pairs that have come closer than the hard distance, or parted again, since the last call."""
-        hard_m, found = self.fleet.distance.hard_m, []
+        hard_m, joined, found = self.fleet.distance.hard_m, self.groups, []
         for (i, a), (j, b) in combinations(enumerate(self.names), 2):
             distance_m = float(np.linalg.norm(self.states[i, POSITION] - self.states[j, POSITION]))
-            if distance_m < hard_m and (a, b) not in self._close:
+            if any(a in group and b in group for group in joined):
+                self._close.discard((a, b))
+            elif distance_m < hard_m and (a, b) not in self._close:
                 self._close.add((a, b))
                 found.append(f"{a} and {b} are {distance_m:.2f} m apart at {self.t_s:.2f} s, closer than {hard_m:g} m")
             elif distance_m > 1.1 * hard_m and (a, b) in self._close:
                 self._close.remove((a, b))
                 found.append(f"{a} and {b} are clear of each other again at {self.t_s:.2f} s")
         return found
+
+
+def _as_it_is(member: Member, condition: Condition, rng: np.random.Generator) -> PlantVehicle:
+    """What swims. Modules of an assembly differ from their descriptions one by one, then they are joined."""
+    if member.assembly is None:
+        return perturbed(member.vehicle(condition.plant.parameter_set), condition.plant, rng)
+    if condition.plant.parameter_set is not None:
+        member.vehicle(condition.plant.parameter_set)  # refuses it
+    file = load_assembly(member.assembly)
+    modules = {name: perturbed(entry.vehicle(), condition.plant, rng) for name, entry in file.modules.items()}
+    composite = file.composite({name: entry.vehicle for name, entry in modules.items()})
+    return joined_vehicle(composite, list(modules.values()))

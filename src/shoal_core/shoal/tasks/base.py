@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -49,6 +50,8 @@ class Task(ABC):
 
     Settings: ClassVar[type[FileModel]] = TaskSettings
     metrics: ClassVar[tuple[str, ...]] = ()  # beyond those of every run, by name
+    # Bounds instead of the usual ones, by metric; the condition's own come before these.
+    bounds: ClassVar[Mapping[str, float]] = {}
     follows_path: ClassVar[bool] = False  # whether `TaskContext.path` matters
     # Whether the vehicles have been there for a while, at rest, exchanging plans, before the run begins.
     acquainted: ClassVar[bool] = True

@@ -19,9 +19,16 @@ from shoal.tasks.start import draw_start
 Array = NDArray[np.float64]
 
 
+class FollowSettings(TaskSettings):
+    """Of following a path."""
+
+    repeat: int = Field(default=1, ge=1, le=1000, description="how often it is followed, back to its start in between")
+
+
 class FollowPath(Task):
     """The run's path, from poses drawn near its start by the condition's rule."""
 
+    Settings = FollowSettings
     follows_path = True
 
     def __init__(self, context: TaskContext) -> None:
@@ -32,7 +39,7 @@ class FollowPath(Task):
 
     @property
     def duration_s(self) -> float:
-        return float(self._path.duration_s)
+        return float(self._path.duration_s) * int(self.context.settings.repeat)
 
     def start(self) -> dict[str, State]:
         """Around the places that suit the fleet file's own start poses, moved to the path's start."""
@@ -54,7 +61,8 @@ class FollowPath(Task):
         return {name: State(state) for name, state in zip(names, states, strict=True)}
 
     def director(self) -> Directing:
-        return ScriptedDirector(self.fleet, self._formation, self._center_m, self._path, self.context.settings.script)
+        s = self.context.settings
+        return ScriptedDirector(self.fleet, self._formation, self._center_m, self._path, s.script, rounds=s.repeat)
 
 
 class HoldSettings(TaskSettings):

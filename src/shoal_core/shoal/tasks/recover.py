@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -39,6 +42,7 @@ class Recover(Task):
 
     Settings = RecoverSettings
     acquainted = False
+    bounds: ClassVar[Mapping[str, float]] = {"tilt_max_deg": 180.0}  # they start at any attitude
 
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)

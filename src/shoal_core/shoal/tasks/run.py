@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 
 from shoal.config.files import validate
 from shoal.control.registry import ControllerFile, load_controller_file
-from shoal.errors import ShoalError
-from shoal.fleet.agent import Timing
+from shoal.errors import ShoalError, ShoalWarning
+from shoal.fleet.agent_settings import Timing
 from shoal.fleet.file import Fleet
 from shoal.fleet.generate import resolve_fleet
+from shoal.fleet.placement import sight_problem
 from shoal.fleet.runtime import VehicleRuntime
 from shoal.fleet.setup import load_role, make_runtime, runtime_settings, settings_of
 from shoal.plugins import find
@@ -23,13 +25,18 @@ from shoal.simulation.perturbation import controller_vehicle
 from shoal.simulation.simulator import FleetSimulator, stopwatches
 from shoal.simulation.world import World
 from shoal.tasks.base import Task, TaskContext
+from shoal.tasks.directing import formation_of
+from shoal.tasks.start import afloat
+from shoal.vehicles.description import Vehicle
 
 TASKS = {
     "follow_path": "shoal.tasks.follow_path:FollowPath",
     "hold_station": "shoal.tasks.follow_path:HoldStation",
     "exchange": "shoal.tasks.exchange:Exchange",
+    "join": "shoal.tasks.join:Join",
     "recover": "shoal.tasks.recover:Recover",
 }
+LONGEST_S = 86_400.0  # of a run
 BEYOND_S = 8.0  # the water is drawn for longer than the run
 
 
@@ -66,7 +73,8 @@ class Run:
         recording = self.simulator.recording()
         about = about_run(self.spec, self.fleet, self.condition, self.controller)
         about = replace(about, control_period_s=self.control_period_s, wall_s=self.simulator.wall_s)
-        return replace(recording, about=about, outcome=self.task.outcome(recording))
+        bounds = {**self.task.bounds, **self.condition.bounds}
+        return replace(recording, about=about, outcome=self.task.outcome(recording), bounds=bounds)
 
 
 def simulate(spec: RunSpec, progress: Callable[[float], None] | None = None) -> Recording:
@@ -104,14 +112,24 @@ def build_run(spec: RunSpec) -> Run:
     """Load the files, draw what the seed decides."""
     fleet, condition, controller = load_inputs(spec)
     task = make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
+    if problem := sight_problem(task.fleet, formation_of(task.fleet, condition.formation)):
+        warnings.warn(f"fleet '{fleet.name}': {problem}", ShoalWarning, stacklevel=2)
     period_s = spec.control_period_s or fleet.control_period_s
     duration_s = spec.duration_s or task.duration_s
-    world = World(
-        task.fleet, task.start(), condition, spec.seed, period_s, duration_s + BEYOND_S, current=task.current()
-    )
-    runtimes = make_runtimes(task.fleet, condition, controller, period_s)
+    starts = afloat(task.start(), {member.name: member.vehicle() for member in task.fleet.vehicles})
+    world = World(task.fleet, starts, condition, spec.seed, period_s, duration_s + BEYOND_S, current=task.current())
+    true = {name: plant.vehicle for name, plant in zip(world.names, world.plant.vehicles, strict=True)}
+    make = runtime_maker(task.fleet, condition, controller, period_s, true)
     simulator = FleetSimulator(
-        world, runtimes, task.director(), spec.seed, period_s, duration_s, task.acquainted, spec.record_plans_every_s
+        world,
+        {name: make(name) for name in task.fleet.names},
+        task.director(),
+        spec.seed,
+        period_s,
+        duration_s,
+        task.acquainted,
+        spec.record_plans_every_s,
+        make,
     )
     return Run(spec, fleet, condition, controller, task, simulator, period_s)
 
@@ -142,21 +160,29 @@ def make_runtimes(
     fleet: Fleet, condition: Condition, controller: ControllerFile, period_s: float
 ) -> dict[str, VehicleRuntime]:
     """One for each vehicle, believing what the condition says it believes."""
+    make = runtime_maker(fleet, condition, controller, period_s)
+    return {name: make(name) for name in fleet.names}
+
+
+def runtime_maker(
+    fleet: Fleet,
+    condition: Condition,
+    controller: ControllerFile,
+    period_s: float,
+    true: Mapping[str, Vehicle] | None = None,
+) -> Callable[[str], VehicleRuntime]:
+    """Makes the runtime of a vehicle, as often as it starts; `true`: as they are, for conditions that let it know."""
     settings, around = settings_of(controller, fleet), runtime_settings(controller, {"odometry_fallback_s": 0.0})
     watches = stopwatches(condition, fleet.names)
     timing = believed_timing(condition, period_s)
-    return {
-        member.name: make_runtime(
-            load_role(fleet, member.name),
-            controller_vehicle(member.vehicle(), condition.controller_model),
-            controller,
-            settings,
-            around,
-            timing,
-            watches[member.name],
-        )
-        for member in fleet.vehicles
-    }
+    members = {member.name: member for member in fleet.vehicles}
+
+    def make(name: str) -> VehicleRuntime:
+        model = condition.controller_model
+        believed = controller_vehicle(members[name].vehicle(model.parameter_set), model, (true or {}).get(name))
+        return make_runtime(load_role(fleet, name), believed, controller, settings, around, timing, watches[name])
+
+    return make
 
 
 def believed_timing(condition: Condition, period_s: float) -> Timing:

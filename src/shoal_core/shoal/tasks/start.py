@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.frames import from_yaw
 from shoal.messages.geometry import fov_angles_deg
-from shoal.messages.state import ATTITUDE, POSITION
+from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.simulation.conditions import Start
+from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
 TRIES = 10_000
@@ -26,11 +29,15 @@ def draw_start(
     """States (V,13) at rest and level. `radius_m` = 0: exactly on the places.
 
     One or two vehicles are drawn uniformly from the ball around the common start point, as the rule allows. More than
-    two would not fit into it: they are drawn from balls around their own places that do not overlap.
+    two would not fit into it: they are drawn from balls around their own places that do not overlap, and see whom they
+    must see no further than `angle_deg` beyond the angle of the formation itself (see `guidance.ready`).
     """
     count = len(places_m)
     if start.radius_m == 0:
         return _states(places_m, headings_rad)
+    at_places = _states(places_m, _facing(places_m, headings_rad, must_see))
+    standing = fov_angles_deg(at_places[None], must_see)[0] if must_see and count > 2 else np.zeros(len(must_see))
+    allowed_deg = standing + start.angle_deg  # (P,)
     for _ in range(TRIES):
         if count <= 2:
             positions = center_m + start.radius_m * _in_ball(count, rng)
@@ -40,13 +47,35 @@ def draw_start(
         turn = np.deg2rad(start.angle_deg) * rng.uniform(-1, 1, count)
         if count > 1 and _smallest_gap(positions) < start.min_distance_m:
             continue
-        states = _states(positions, _facing(positions, headings_rad, must_see) + turn)
-        if count > 2 or not must_see or fov_angles_deg(states[None], must_see).max() < start.angle_deg:
+        facing = _facing(positions, headings_rad, must_see)
+        states = _states(positions, facing + turn)
+        if count > 2:  # never would all of them turn little enough at once: who turns too far does not turn
+            turn[[must_see[i][0] for i in _too_wide(states, must_see, allowed_deg)]] = 0.0
+            states = _states(positions, facing + turn)
+        if not len(_too_wide(states, must_see, allowed_deg)):
             return states
     raise ShoalError(
         f"start: no poses found in {TRIES} tries with radius_m = {start.radius_m}, angle_deg = {start.angle_deg}, "
         f"min_distance_m = {start.min_distance_m}; expected room for {count} vehicles"
     )
+
+
+def _too_wide(states: Array, must_see: tuple[tuple[int, int], ...], allowed_deg: Array) -> NDArray[np.int64]:
+    """Which of the pairs."""
+    if not must_see:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(fov_angles_deg(states[None], must_see)[0] >= allowed_deg)
+
+
+def afloat(starts: Mapping[str, State], vehicles: Mapping[str, Vehicle]) -> dict[str, State]:
+    """The same places, but vessels at the surface, where they float."""
+    found = dict(starts)
+    for name, vehicle in vehicles.items():
+        if vehicle.waterplane is not None:
+            array = starts[name].array.copy()
+            array[2] = (vehicle.weight_N - vehicle.buoyancy_N) / vehicle.waterplane[0]
+            found[name] = State(array)
+    return found
 
 
 def _in_ball(count: int, rng: np.random.Generator) -> Array:

@@ -7,31 +7,22 @@ each with its source, because the published values for one and the same vehicle 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.config.files import find_config, load_yaml
-from shoal.errors import ShoalError, ShoalWarning
-from shoal.vehicles.vehicle_file import HeaveDirection, VehicleFile
+from shoal.config.files import find_config
+from shoal.errors import ShoalError, ShoalWarning, in_file
+from shoal.vehicles.actuators import Thruster
+from shoal.vehicles.ports import Port
+from shoal.vehicles.vehicle_file import ActuatorEntry, HeaveDirection, Quantity, ThrusterEntry, VehicleFile
+from shoal.vehicles.vehicle_file_v1 import load_vehicle_file
 
 Array = NDArray[np.float64]
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-
-
-@dataclass(frozen=True)
-class Thruster:
-    """A fixed thruster: force = clip(command, −reverse, forward), first-order lag, nothing inside the dead band."""
-
-    name: str
-    position_m: Array  # (3,) FRD from CO
-    direction: Array  # (3,) unit vector of positive force
-    max_forward_N: float
-    max_reverse_N: float
-    time_constant_s: float
-    dead_band_N: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +32,16 @@ class Heave:
     added_mass_kg: float
     linear_Nspm: float
     quadratic_Ns2pm2: float
+
+
+@dataclass(frozen=True)
+class Hull:
+    """One hull of several: quadratic drag acts at its own velocity, for which no common 6×6 matrix can stand."""
+
+    position_m: Array  # (3,) of its frame, FRD from CO
+    rotation: Array  # (3,3) its frame to the body's
+    linear_damping: Array  # (6,6) in its own frame
+    quadratic_damping: Array  # (6,6)
 
 
 @dataclass(frozen=True)
@@ -63,31 +64,82 @@ class Vehicle:
     heave_rise: Heave | None
     added_mass_coriolis: bool
     thrusters: tuple[Thruster, ...]
+    hulls: tuple[Hull, ...] = ()  # of an assembly; the damping above then holds for motion along one axis only
+    waterplane: Array | None = None  # (3,) stiffness in heave (N/m), roll, pitch (N m/rad); None: submerged
+    ports: tuple[Port, ...] = ()
+
+    @property
+    def input_count(self) -> int:
+        """Inputs of a controller, n: one for a fixed thruster, two for an azimuth."""
+        return sum(t.inputs for t in self.thrusters)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """One for each input, in order."""
+        return tuple(name for t in self.thrusters for name in t.input_names)
+
+    @property
+    def input_matrix(self) -> Array:
+        """B (6×n): inputs in N to body wrench, from geometry."""
+        directions = np.concatenate([t.directions for t in self.thrusters])
+        return np.vstack([directions.T, np.cross(self.input_places_m, directions).T])
+
+    @property
+    def input_max_N(self) -> Array:
+        """Upper limits (n,)."""
+        return self._of_inputs([t.limits_N[1] for t in self.thrusters])
+
+    @property
+    def input_min_N(self) -> Array:
+        """Lower limits (n,), negative."""
+        return self._of_inputs([t.limits_N[0] for t in self.thrusters])
+
+    @property
+    def input_lag_s(self) -> Array:
+        """First-order time constants (n,)."""
+        return self._of_inputs([t.time_constant_s for t in self.thrusters])
+
+    @property
+    def input_places_m(self) -> Array:
+        """Where each input's force acts, (n,3) FRD from CO."""
+        return self._of_inputs([t.position_m for t in self.thrusters])
+
+    @property
+    def input_propeller_m(self) -> Array:
+        """Diameters (n,)."""
+        return self._of_inputs([t.propeller_m for t in self.thrusters])
+
+    def _of_inputs(self, values: Sequence[float] | Sequence[Array]) -> Array:
+        """A value of each thruster as one of each of its inputs."""
+        return np.repeat(np.array(values, dtype=float), [t.inputs for t in self.thrusters], axis=0)
 
     @property
     def thrust_matrix(self) -> Array:
-        """B (6×n): thruster forces to body wrench, from geometry."""
-        directions = np.array([t.direction for t in self.thrusters])
-        positions = np.array([t.position_m for t in self.thrusters])
-        return np.vstack([directions.T, np.cross(positions, directions).T])
+        """B (6×n), as `input_matrix`."""
+        return self.input_matrix
 
     @property
     def thrust_max_N(self) -> Array:
-        """Upper limits (n,)."""
-        return np.array([t.max_forward_N for t in self.thrusters])
+        """As `input_max_N`."""
+        return self.input_max_N
 
     @property
     def thrust_min_N(self) -> Array:
-        """Lower limits (n,), negative."""
-        return -np.array([t.max_reverse_N for t in self.thrusters])
+        """As `input_min_N`."""
+        return self.input_min_N
+
+    @property
+    def controlled_axes(self) -> frozenset[str]:
+        """Axes that the inputs push along; all six for a fully actuated vehicle."""
+        return frozenset(AXES) - frozenset(self.lost_axes())
 
     def lost_axes(self) -> list[str]:
-        """Axes without thrust, as many as the thrust matrix lacks in rank (none for a fully actuated vehicle).
+        """Axes without thrust, as many as the input matrix lacks in rank (none for a fully actuated vehicle).
 
         Of the wrenches out of reach, the axis most in their direction is named: six vectored thrusters below the origin
         lose pitch, though strictly what they cannot do is pitch without surge.
         """
-        left, values, _ = np.linalg.svd(self.thrust_matrix)
+        left, values, _ = np.linalg.svd(self.input_matrix)
         rank = int(np.sum(values > 1e-9 * values[0]))
         lost, out_of_reach = [], left[:, rank:] @ left[:, rank:].T
         for _ in range(6 - rank):
@@ -96,6 +148,13 @@ class Vehicle:
             out_of_reach = out_of_reach - np.outer(column, column) / column[worst]
             lost.append(worst)
         return [AXES[i] for i in sorted(lost)]
+
+    def returning_axes(self) -> list[str]:
+        """Axes along which a level vehicle comes back by itself: by waterplane, or weight below buoyancy."""
+        heave, roll, pitch = (0.0, 0.0, 0.0) if self.waterplane is None else self.waterplane.tolist()
+        righting = self.weight_N * self.cg_m[2] - self.buoyancy_N * self.cb_m[2]
+        stiffness = {"heave": heave, "roll": roll + righting, "pitch": pitch + righting}
+        return [axis for axis in AXES if stiffness.get(axis, 0.0) > 0.0]
 
     def with_thrust_limit(self, limit_N: float) -> Vehicle:
         """The same vehicle with every thruster limited to ±`limit_N`."""
@@ -119,21 +178,27 @@ class Vehicle:
             quadratic_damping=self.quadratic_damping * damping,
             heave_dive=heave(self.heave_dive),
             heave_rise=heave(self.heave_rise),
+            hulls=tuple(
+                replace(h, linear_damping=h.linear_damping * damping, quadratic_damping=h.quadratic_damping * damping)
+                for h in self.hulls
+            ),
         )
 
 
 def load_vehicle(name_or_path: str | Path, parameter_set: str | None = None) -> Vehicle:
     """A vehicle type by name or file, with one of its parameter sets (the file's default if none is named)."""
     path = find_config("vehicles", name_or_path)
-    file = load_yaml(path, VehicleFile)
+    file = load_vehicle_file(path)
     chosen = parameter_set or file.default_set
     if chosen not in file.sets:
         raise ShoalError(f"{path}: sets: '{chosen}' is unknown; expected one of {', '.join(file.sets)}")
-    vehicle = build_vehicle(file, chosen)
-    if lost := vehicle.lost_axes():
+    with in_file(path):
+        vehicle = build_vehicle(file, chosen)
+    if lost := [axis for axis in vehicle.lost_axes() if axis not in vehicle.returning_axes()]:
         warnings.warn(
-            f"{path}: thrusters: thrust matrix has rank {np.linalg.matrix_rank(vehicle.thrust_matrix)} < 6: "
-            f"no thrust along {', '.join(lost)}; expected rank 6 for a fully actuated vehicle",
+            f"{path}: thrusters: thrust matrix has rank {np.linalg.matrix_rank(vehicle.input_matrix)} < 6: "
+            f"no thrust along {', '.join(lost)}, and nothing else brings the vehicle back there; expected thrust or "
+            "a righting force along every axis",
             ShoalWarning,
             stacklevel=2,
         )
@@ -143,21 +208,8 @@ def load_vehicle(name_or_path: str | Path, parameter_set: str | None = None) -> 
 def build_vehicle(file: VehicleFile, set_name: str) -> Vehicle:
     """Merge the geometry with one parameter set."""
     s = file.sets[set_name]
-    forward, reverse = (
-        np.broadcast_to(q.array, len(file.thrusters)).tolist() for q in (s.max_forward_thrust, s.max_reverse_thrust)
-    )
-    thrusters = tuple(
-        Thruster(
-            name=t.name,
-            position_m=np.array(t.position_m),
-            direction=np.array(t.direction) / np.linalg.norm(t.direction),
-            max_forward_N=t.max_forward_N or forward[i],
-            max_reverse_N=t.max_reverse_N or reverse[i],
-            time_constant_s=s.thruster_time_constant.number,
-            dead_band_N=s.thruster_dead_band.number,
-        )
-        for i, t in enumerate(file.thrusters)
-    )
+    actuators = s.by_thruster([t.name for t in file.thrusters])
+    thrusters = tuple(_thruster(t, actuators[t.name]) for t in file.thrusters)
     return Vehicle(
         name=file.name,
         parameter_set=set_name,
@@ -175,6 +227,32 @@ def build_vehicle(file: VehicleFile, set_name: str) -> Vehicle:
         heave_rise=_heave(s.heave_rise),
         added_mass_coriolis=s.added_mass_coriolis,
         thrusters=thrusters,
+        waterplane=None if s.waterplane is None else s.waterplane.array,
+        ports=tuple(entry.build() for entry in file.ports),
+    )
+
+
+def _thruster(entry: ThrusterEntry, actuator: ActuatorEntry) -> Thruster:
+    curve = actuator.curve.build()
+    forward_N, reverse_N = actuator.limits_N(curve)
+
+    def number(quantity: Quantity | None) -> float:
+        return quantity.number if quantity is not None else 0.0
+
+    return Thruster(
+        name=entry.name,
+        position_m=np.array(entry.position_m),
+        direction=np.array(entry.direction) / np.linalg.norm(entry.direction),
+        max_forward_N=forward_N,
+        max_reverse_N=reverse_N,
+        time_constant_s=actuator.lag.number,
+        dead_band_N=number(actuator.dead_band),
+        propeller_m=number(actuator.propeller_diameter),
+        inflow_loss=number(actuator.inflow_loss),
+        curve=curve,
+        reversed=actuator.reversed,
+        kind=entry.kind,
+        slew_radps=number(actuator.slew),
     )
 
 

@@ -81,6 +81,12 @@ def rigid_body_mass_symbolic(p: dict[str, SX]) -> SX:
     return ca.blockcat([[p["mass"] * SX.eye(3), -p["mass"] * lever], [p["mass"] * lever, inertia_matrix(p)]])
 
 
+def immersed(depth: SX, height: SX) -> SX:
+    """Share below the surface of a sphere of this height whose centre is that deep: 0 … 1, without a kink."""
+    s = ca.fmax(0, ca.fmin(1, depth / height + 0.5))
+    return s * s * (3 - 2 * s)
+
+
 class Dynamics:
     """Builds the symbolic right-hand sides for one structure of vehicle."""
 
@@ -92,16 +98,35 @@ class Dynamics:
 
     def wrench(self, p: dict[str, SX], forces: SX) -> SX:
         """τ = B u."""
-        return ca.reshape(p["thrust"], self.structure.thruster_count, 6).T @ forces
+        return self.input_columns(p) @ forces
 
-    def restoring(self, p: dict[str, SX], r_bn: SX) -> SX:
-        """g (4.38); `r_bn` = R, body to NED."""
+    def input_columns(self, p: dict[str, SX]) -> SX:
+        """B (6,n)."""
+        return ca.reshape(p["thrust"], self.structure.thruster_count, 6).T
+
+    def restoring(self, p: dict[str, SX], r_bn: SX, depth: SX) -> SX:
+        """g (4.38); `r_bn` = R, body to NED; `depth` of the origin below the calm surface."""
         down = r_bn[2, :].T  # Rᵀ [0 0 1]
         gravity, buoyancy = p["weight"] * down, -p["buoyancy"] * down
-        return -ca.vertcat(gravity + buoyancy, ca.cross(p["cg"], gravity) + ca.cross(p["cb"], buoyancy))
+        if self.structure.surface:
+            buoyancy = immersed(depth + ca.dot(down, p["cb"]), p["height"]) * buoyancy
+        g = -ca.vertcat(gravity + buoyancy, ca.cross(p["cg"], gravity) + ca.cross(p["cb"], buoyancy))
+        return g + self._waterplane(p["waterplane"], down, depth) if self.structure.waterplane else g
+
+    def _waterplane(self, stiffness: SX, down: SX, depth: SX) -> SX:
+        """From the energy ½ k_z z² + ½ k_φ d_y² + ½ k_θ d_x², d the body's view of down: right at any attitude."""
+        slope = ca.vertcat(stiffness[2] * down[0], stiffness[1] * down[1], 0)
+        return ca.vertcat(stiffness[0] * depth * down, -ca.cross(down, slope))
+
+    def propellers_immersed(self, p: dict[str, SX], r_bn: SX, depth: SX, places: SX) -> SX:
+        """Share of each input's thrust (n,) that is left; `places` (3,n) in the body frame."""
+        depths = depth + (r_bn[2, :] @ places).T
+        return ca.if_else(p["propeller"] > 0, immersed(depths, ca.fmax(p["propeller"], 1e-9)), 1)
 
     def damping(self, p: dict[str, SX], nu: SX) -> SX:
         """D_L ν + D_NL(ν) ν, with the heave coefficients of the direction of motion where they differ."""
+        if self.structure.hulls:
+            return self._hull_damping(p, nu)
         magnitude = ca.fabs(nu) * nu
         if self.structure.full_damping:
             linear, quadratic = (ca.reshape(p[k], 6, 6).T for k in ("linear", "quadratic"))
@@ -115,19 +140,37 @@ class Dynamics:
             quadratic[2] = ca.if_else(nu[2] < 0, p["heave_rise"][1], quadratic[2])
         return linear * nu + quadratic * magnitude
 
+    def _hull_damping(self, p: dict[str, SX], nu: SX) -> SX:
+        """Σ Tᵢᵀ dᵢ(Tᵢ ν): the drag of each hull at its own velocity."""
+        per = self.structure.sizes["hulls"] // self.structure.hulls
+        total = SX.zeros(6)
+        for k in range(self.structure.hulls):
+            numbers = p["hulls"][k * per : (k + 1) * per]
+            place, turn = numbers[0:3], ca.reshape(numbers[3:12], 3, 3)  # Rᵀ: CasADi reads column by column
+            own = ca.vertcat(turn @ (nu[0:3] + ca.cross(nu[3:6], place)), turn @ nu[3:6])
+            damping = ca.reshape(numbers[12:], (per - 12) // 2, 2)
+            if self.structure.full_damping:
+                linear, quadratic = (ca.reshape(damping[:, i], 6, 6).T for i in (0, 1))
+                drag = linear @ own + quadratic @ (ca.fabs(own) * own)
+            else:
+                drag = (damping[:, 0] + damping[:, 1] * ca.fabs(own)) * own
+            force = turn.T @ drag[0:3]
+            total += ca.vertcat(force, ca.cross(place, force) + turn.T @ drag[3:6])
+        return total
+
     def added_mass(self, p: dict[str, SX]) -> SX:
         """M_A."""
         return ca.reshape(p["added_mass"], 6, 6).T if self.structure.full_added_mass else ca.diag(p["added_mass"])
 
-    def acceleration(self, p: dict[str, SX], r_bn: SX, nu: SX, tau: SX, current_ned: SX) -> SX:
-        """ν̇ (4.50–4.54): forces from the relative velocity, constant irrotational current."""
+    def acceleration(self, p: dict[str, SX], r_bn: SX, nu: SX, tau: SX, current_ned: SX, depth: SX) -> SX:
+        """ν̇ (4.50–4.54) at `depth`: forces from the relative velocity, constant irrotational current."""
         current = r_bn.T @ current_ned
         nu_r = ca.vertcat(nu[0:3] - current, nu[3:6])
         if self.coriolis == "velocity_free":
             rigid = coriolis_without_linear_velocity(p, nu_r) @ nu_r
         else:
             rigid = coriolis_of_matrix(rigid_body_mass_symbolic(p), nu_r) @ nu_r
-        load = tau - rigid - self.damping(p, nu_r) - self.restoring(p, r_bn)
+        load = tau - rigid - self.damping(p, nu_r) - self.restoring(p, r_bn, depth)
         if self.structure.added_mass_coriolis:
             load -= coriolis_of_matrix(self.added_mass(p), nu_r) @ nu_r
         relative = self._inverse_mass(p, load) @ load
@@ -148,12 +191,13 @@ class Dynamics:
         q, nu = x[ATTITUDE], x[TWIST]
         r_bn = rotation(q)
         q_dot = quaternion_rate(q, nu[3:6]) + norm_gain * q * (1 - ca.dot(q, q))
-        return ca.vertcat(r_bn @ nu[0:3], q_dot, self.acceleration(p, r_bn, nu, tau, current_ned))
+        return ca.vertcat(r_bn @ nu[0:3], q_dot, self.acceleration(p, r_bn, nu, tau, current_ned, x[2]))
 
     def euler_ode(self, p: dict[str, SX], x: SX, tau: SX, current_ned: SX) -> SX:
         """ẋ of the 12-state."""
         r_bn, nu = rotation_euler(x[3:6]), x[6:12]
-        return ca.vertcat(r_bn @ nu[0:3], euler_rate(x[3:6], nu[3:6]), self.acceleration(p, r_bn, nu, tau, current_ned))
+        acceleration = self.acceleration(p, r_bn, nu, tau, current_ned, x[2])
+        return ca.vertcat(r_bn @ nu[0:3], euler_rate(x[3:6], nu[3:6]), acceleration)
 
 
 def rk4(ode: Callable[[SX], SX], x: SX, dt: SX | float) -> SX:

@@ -11,9 +11,9 @@
 typedef struct {
   int points, places, thrusters, width, on_ring, spare; /* width: of a row of `stages` */
   double soft_m, hard_m;                                /* distances to keep */
-  double approach_mps;                                  /* speed from afar */
+  double approach_mps, top_mps;                         /* speed from afar above the reference's; the vehicle's own */
   double turn_rad, range_m, least_way_m;                /* give-way rule */
-  const double *reach_m, *turns_rad;                    /* (points) how far the reference may run ahead */
+  const double *reach_m, *fastest_m, *turns_rad;        /* (points) how far the reference may be ahead, and get away */
   double *x, *u;                                        /* the guess: (points,13), (points-1,thrusters) */
   double *stages;                                       /* (points,width): position, velocity, attitude, neighbours */
   double *sight;                                        /* (places) 1: must be seen */
@@ -80,11 +80,14 @@ static double give_way(const Aim *a, const double *own, const double *goal, int 
   double turn = 0;
   if (length < a->least_way_m) return 0;
   for (int v = 0; v < known; ++v) {
-    const double *p = positions + 3 * a->points * v;
-    const double distance = sqrt(square(p, own, 3));
-    const double facing = (north * (p[0] - own[0]) + east * (p[1] - own[1])) / length / fmax(distance, 1e-6);
-    if (facing > 0 && distance - a->soft_m <= fmin(a->range_m, length))
-      turn = fmax(turn, facing * fmin(1, 1 - (distance - a->soft_m) / a->range_m));
+    const double *p = positions + 3 * a->points * v, *last = p + 3 * (a->points - 1);
+    const double n = last[0] - p[0], e = last[1] - p[1]; /* its own motion */
+    const double distance = sqrt(square(p, own, 3)), ahead = north * (p[0] - own[0]) + east * (p[1] - own[1]);
+    if (ahead <= 0 || distance - a->soft_m > fmin(a->range_m, length)) continue;
+    if (hypot(north - n, east - e) < a->least_way_m) continue; /* it goes our way */
+    const double facing = ahead / length / fmax(distance, 1e-6);
+    const double closing = fmin(1, 1 - (n * (p[0] - own[0]) + e * (p[1] - own[1])) / ahead);
+    turn = fmax(turn, facing * closing * fmin(1, 1 - (distance - a->soft_m) / a->range_m));
   }
   return a->turn_rad * turn;
 }
@@ -104,6 +107,23 @@ static void turn_towards(const double *q, double yaw, double allowed, double *ou
   for (int i = 0; i < 4; ++i) out[i] /= sqrt(norm);
 }
 
+/* The reference of point m, not further ahead than the reach allows and no faster than the vehicle is. */
+static void hold(const Aim *a, int m, const double *state, const double *behind, double distance, double *row) {
+  const double over = distance - a->reach_m[m];
+  if (over > 0)
+    for (int i = 0; i < 3; ++i) {
+      row[i] -= over * (behind[i] / distance);
+      row[3 + i] += a->approach_mps * (behind[i] / distance);
+    }
+  const double length = sqrt(square(row, state, 3)), most = a->fastest_m[m];
+  if (length > most)
+    for (int i = 0; i < 3; ++i) {
+      const double gap = row[i] - state[i];
+      row[i] = state[i] + gap * (most / length);
+      row[3 + i] = a->top_mps * gap / length;
+    }
+}
+
 /* wanted (points,columns): position, velocity and, with seven columns, heading. positions (known,points,3). `first`
  * gets the wanted velocity (3) and heading at the first point. 0: the reference is not finite, nothing was done. */
 int aim(const Aim *a, const double *state, const double *wanted, int columns, int known, const double *positions,
@@ -119,6 +139,7 @@ int aim(const Aim *a, const double *state, const double *wanted, int columns, in
   while (seen < count && must_see[best[seen]]) ++seen;
   const double turn = give_way(a, state, wanted + columns * (a->points - 1), known, positions);
   const double c = cos(turn), s = sin(turn);
+  double behind[3], distance = 0; /* now; held within reach, while the reference's own motion is kept */
   for (int m = 0; m < a->points; ++m) {
     const double *goal = wanted + columns * m;
     double *row = a->stages + a->width * m, way[3] = {goal[0] - state[0], goal[1] - state[1], goal[2] - state[2]};
@@ -130,12 +151,8 @@ int aim(const Aim *a, const double *state, const double *wanted, int columns, in
       row[0] = state[0] + way[0];
       row[1] = state[1] + way[1];
     }
-    const double length2 = way[0] * way[0] + way[1] * way[1] + way[2] * way[2], reach = a->reach_m[m];
-    if (length2 > reach * reach && !a->on_ring) /* a ring's centre is not a place to go to */
-      for (int i = 0; i < 3; ++i) {
-        row[i] = state[i] + reach * (way[i] / sqrt(length2));
-        row[3 + i] = a->approach_mps * (way[i] / sqrt(length2));
-      }
+    if (m == 0) memcpy(behind, way, sizeof way), distance = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    if (!a->on_ring) hold(a, m, state, behind, distance, row);
     const double *from = cold ? state : a->x + NX * m;
     const double otherwise = !seen && columns > 6 ? goal[6] : yaw;
     const double look = seen ? heading(a, m, from, seen, best, positions, otherwise) : otherwise;

@@ -22,9 +22,9 @@ class _Aim(ctypes.Structure):
 
     _fields_ = (
         [(name, ctypes.c_int) for name in ("points", "places", "thrusters", "width", "on_ring", "spare")]
-        + [(name, ctypes.c_double) for name in ("soft_m", "hard_m", "approach_mps")]
+        + [(name, ctypes.c_double) for name in ("soft_m", "hard_m", "approach_mps", "top_mps")]
         + [(name, ctypes.c_double) for name in ("turn_rad", "range_m", "least_way_m")]
-        + [(name, ctypes.c_void_p) for name in ("reach_m", "turns_rad", "x", "u", "stages", "sight")]
+        + [(name, ctypes.c_void_p) for name in ("reach_m", "fastest_m", "turns_rad", "x", "u", "stages", "sight")]
     )
 
 
@@ -42,10 +42,10 @@ class CompiledAim:
         library = load_library(SOURCE, FLAGS)
         return None if library is None else CompiledAim(problem, library)
 
-    def apply(self, settings: NmpcSettings, reach_m: Array, turns_rad: Array) -> None:
-        """Settings of the next steps; reach and turn (N+1,) limit how far the reference runs ahead."""
+    def apply(self, settings: NmpcSettings, reach_m: Array, fastest_m: Array, turns_rad: Array, top_mps: float) -> None:
+        """Settings of the next steps; (N+1,) each: how far the reference may be ahead, get away, and turn."""
         p, rule = self._problem, settings.give_way
-        self._kept = reach_m, turns_rad  # C holds their addresses
+        self._kept = reach_m, fastest_m, turns_rad  # C holds their addresses
         self._numbers = ctypes.byref(
             _Aim(
                 points=len(p.x),
@@ -56,14 +56,15 @@ class CompiledAim:
                 soft_m=settings.limits.distance_soft_m,
                 hard_m=settings.limits.distance_hard_m,
                 approach_mps=settings.approach.speed_mps,
+                top_mps=top_mps,
                 turn_rad=np.radians(rule.turn_deg),
                 range_m=rule.range_m,
                 least_way_m=rule.least_way_m,
                 **{
                     name: array.ctypes.data
                     for name, array in (
-                        ("reach_m", reach_m), ("turns_rad", turns_rad), ("x", p.x), ("u", p.u),
-                        ("stages", p.stages), ("sight", p.sight),
+                        ("reach_m", reach_m), ("fastest_m", fastest_m), ("turns_rad", turns_rad),
+                        ("x", p.x), ("u", p.u), ("stages", p.stages), ("sight", p.sight),
                     )
                 },
             )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.codegen import Compiling
 from shoal.control.base import Controller, ControllerContext, ControlOutput, Estimate, NeighbourForecast, Neighbours
 from shoal.control.nmpc.backends import choose_backend
-from shoal.control.nmpc.nmpc import Goal, Nmpc, Others, Solution
+from shoal.control.nmpc.nmpc import Goal, Nmpc, Others, Solution, formulation_for
 from shoal.control.nmpc.others import arrange, choose
+from shoal.control.pid import PidController, PidSettings
 from shoal.control.settings import NmpcSettings
 from shoal.control.steady_thrust import SteadyThrust
 from shoal.errors import ShoalError
@@ -22,10 +25,9 @@ from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.parameters import structure_of
 
 Array = NDArray[np.float64]
-FIXED = ("fine_steps", "fine_step_s", "coarse_steps", "coarse_step_s", "max_neighbours", "backend")
+FIXED = ("fine_steps", "fine_step_s", "coarse_steps", "coarse_step_s", "max_neighbours", "inputs", "backend")
 
 
 class NmpcController(Controller):
@@ -37,9 +39,13 @@ class NmpcController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         settings: NmpcSettings = context.settings
         self.settings = settings
-        most = max(1, min(len(context.others), settings.max_neighbours))
+        # One more than there are others: one who fell silent is expected at its place, and where it was last seen.
+        most = max(1, min(len(context.others) + 1, settings.max_neighbours)) if context.others else 1
         self._most = most
-        self.nmpc = Nmpc(context.vehicle, settings, most, choose_backend(settings.backend))
+        self._context = context
+        self._compiling: Compiling | None = None
+        self._stand_in: PidController | None = None  # steers until the solver is compiled
+        self._build(context.vehicle)
         self._steady = SteadyThrust(context.vehicle)
         self._solved_s = -math.inf
         self._kept_yaw_rad: float | None = None  # while the position is not reliable
@@ -47,14 +53,32 @@ class NmpcController(Controller):
     @property
     def backend(self) -> str:
         """Name of the solver in use."""
-        return str(self.nmpc.backend.name)
+        return str(self.nmpc.backend.name) if self._compiling is None else "pid"
+
+    def _build(self, vehicle: Vehicle) -> None:
+        """The optimisation anew, or a PID while its solver is being compiled."""
+        try:
+            self.nmpc = Nmpc(vehicle, self.settings, self._most, choose_backend(self.settings.backend))
+        except Compiling as compiling:
+            self._compiling, self.lag_compensation = compiling, PidController.lag_compensation
+            if self._stand_in is None:
+                self._stand_in = PidController(replace(self._context, vehicle=vehicle, settings=PidSettings()))
+            else:
+                self._stand_in.set_vehicle(vehicle)
+        else:
+            self._compiling, self._stand_in = None, None
+            self.lag_compensation = type(self).lag_compensation
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other numbers, or another structure: then the optimisation is built anew."""
-        if structure_of(vehicle) == self.nmpc.problem.formulation.structure:
+        self._context = replace(self._context, vehicle=vehicle)
+        fits = self._compiling is None and (
+            formulation_for(vehicle, self.settings, self._most) == self.nmpc.problem.formulation
+        )
+        if fits:
             self.nmpc.set_vehicle(vehicle)
         else:
-            self.nmpc = Nmpc(vehicle, self.settings, self._most, choose_backend(self.settings.backend))
+            self._build(vehicle)
         self._steady = SteadyThrust(vehicle)
 
     def apply(self, settings: Any) -> None:
@@ -63,14 +87,23 @@ class NmpcController(Controller):
             if getattr(settings, name) != getattr(self.settings, name):
                 raise ShoalError(f"{name} = {getattr(settings, name)}: cannot change while running; expected a restart")
         self.settings = settings
-        self.nmpc.apply(settings)
+        if self._compiling is None:
+            self.nmpc.apply(settings)
 
     def reset(self) -> None:
-        self.nmpc.needs_cold_start = True
+        if self._stand_in is not None:
+            self._stand_in.reset()
+        else:
+            self.nmpc.needs_cold_start = True
 
     def step(
         self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
     ) -> ControlOutput:
+        if self._compiling is not None and self._compiling.done:
+            self._build(self._context.vehicle)
+        if self._stand_in is not None:
+            output = self._stand_in.step(t_s, estimate, directive, neighbours)
+            return replace(output, issues=(*output.issues, Issue(Code.SOLVER_COMPILING, Severity.WARNING)))
         nmpc, state = self.nmpc, estimate.state
         times_s = estimate.start_s + nmpc.times_s
         found: tuple[Array, float] | None  # velocity and heading to go with now
@@ -117,8 +150,8 @@ class NmpcController(Controller):
         seen = sum(name in must_see for name in chosen.names)  # they come first
         along_m = own_m if cold else self.nmpc.guess_m
         yaw = headings(along_m, chosen.positions_m[:seen], wanted, yaw_of(state[ATTITUDE]))
-        near_m = known.positions_m[:, 0]
-        target = give_way(wanted.positions_m, own_m, near_m, limits.distance_soft_m, self.settings.give_way)
+        rule, soft_m = self.settings.give_way, limits.distance_soft_m
+        target = give_way(wanted.positions_m, own_m, known.positions_m, soft_m, rule)
         self.nmpc.fill(state, Goal(target, wanted.velocities_mps, yaw), others)
         return wanted.velocities_mps[0], float(yaw[0])
 

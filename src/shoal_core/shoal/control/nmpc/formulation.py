@@ -1,7 +1,9 @@
 """The optimal control problem, stage by stage, as symbolic functions that every back end shares.
 
 Cost per stage: ½ Σ w r² over the residuals below (spec section 3; weights are twice its K, as K e² = ½ (2K) e²).
-Rows per stage and neighbour: distance and cosine of the sight angle, each against a soft and a hard bound.
+Rows per stage: a list of `Constraint`s, each against a soft and a hard bound; per neighbour, distance and cosine of the
+sight angle. Numbers of states, rows and prices and the sparsity of their derivatives follow from the expressions here:
+back ends read them off, so that another model or another constraint is written in this file alone.
 Weights, limits, model coefficients, references and neighbours are parameters: one compiled solver serves them all.
 """
 
@@ -17,10 +19,34 @@ from shoal.vehicles.dynamics import Dynamics, rk4, rotation
 from shoal.vehicles.parameters import Structure
 
 SX = ca.SX
-NX = 13
+NX = 13  # states of a vehicle
 NE = 12  # the state's error, with three numbers for attitude
 NORM_GAIN = 2.0  # pulls the predicted quaternion back to unit length
 EPSILON_M2 = 1e-6  # keeps the distance differentiable where two points coincide
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`expression` ≥ `soft` is wanted and ≥ `hard` needed, at two prices."""
+
+    name: str
+    expression: SX
+    soft: SX
+    hard: SX
+    price: str  # rows of one kind share it: `<price>_soft` and `<price>_hard` of the settings' penalties
+    active: SX | None = None  # 1: counts, 0: never binds; None: always counts
+
+    @property
+    def value(self) -> SX:
+        """Above the soft bound, ≥ 0 wanted."""
+        above = self.expression - self.soft
+        return above if self.active is None else self.active * above + (1 - self.active)
+
+    @property
+    def gap(self) -> SX:
+        """How far below the soft bound the hard one lies."""
+        below = self.soft - self.hard
+        return below if self.active is None else self.active * below
 
 
 @dataclass(frozen=True)
@@ -34,6 +60,36 @@ class Formulation:
     def nu(self) -> int:
         """Inputs: one force per thruster."""
         return self.structure.thruster_count
+
+    @property
+    def nx(self) -> int:
+        """States."""
+        return NX
+
+    @cached_property
+    def row_prices(self) -> tuple[int, ...]:
+        """For each row, which of `prices` it pays."""
+        return tuple(self.prices.index(c.price) for c in self._constraints)
+
+    @cached_property
+    def prices(self) -> tuple[str, ...]:
+        """Kinds of constraints, in the order in which they appear."""
+        return tuple(dict.fromkeys(c.price for c in self._constraints))
+
+    @cached_property
+    def row_states(self) -> int:
+        """Rows depend on the first so many states only: position and attitude where nobody limits a speed."""
+        values = ca.vertcat(*(c.value for c in self._constraints))
+        return 1 + max(ca.jacobian(values, self._own_symbols[0]).sparsity().get_triplet()[1])
+
+    @cached_property
+    def _own_symbols(self) -> tuple[SX, SX, SX]:
+        return self._symbols()
+
+    @cached_property
+    def _constraints(self) -> list[Constraint]:
+        x, s, g = self._own_symbols
+        return self.constraints(x, split(s, self.stage_sizes), split(g, self.global_sizes))
 
     @cached_property
     def global_sizes(self) -> dict[str, int]:
@@ -74,7 +130,7 @@ class Formulation:
         """
         inputs, x_dot, by_x, by_u = self._derivatives
         both = ca.horzcat(by_x[:, self.first_dependence :], by_u)
-        padded = ca.horzcat(both, SX(NX, columns - both.shape[1]))
+        padded = ca.horzcat(both, SX(self.nx, columns - both.shape[1]))
         return ca.Function("stage_ode", inputs, [ca.densify(x_dot), ca.densify(padded.T)])
 
     @cached_property
@@ -86,7 +142,7 @@ class Formulation:
     @cached_property
     def _derivatives(self) -> tuple[list[SX], SX, SX, SX]:
         """(x, u, globals), ẋ, ∂ẋ/∂x, ∂ẋ/∂u."""
-        x, u = SX.sym("x", NX), SX.sym("u", self.nu)
+        x, u = SX.sym("x", self.nx), SX.sym("u", self.nu)
         g = SX.sym("g", sum(self.global_sizes.values()))
         x_dot = self.ode(x, u, split(g, self.global_sizes))
         return [x, u, g], x_dot, ca.jacobian(x_dot, x), ca.jacobian(x_dot, u)
@@ -102,12 +158,15 @@ class Formulation:
         return rk4(lambda y: self.ode(y, u, g), x, dt)
 
     def cost(self) -> ca.Function:
-        """(x, stage, globals) → (Gauss–Newton H, gradient, row values, row gradients by p and q, soft − hard, cost)."""
+        """(x, stage, globals) → (Gauss–Newton H, gradient, row values, row gradients, soft − hard, cost).
+
+        The gradients are by the first `row_states` states.
+        """
         x, s, g = self._symbols()
         gp, sp = split(g, self.global_sizes), split(s, self.stage_sizes)
         r, w = self.residuals(x, sp, gp)
         value, gap = self.rows(x, sp, gp)
-        row_jac = ca.densify(ca.jacobian(value, x[0:7]))
+        row_jac = ca.densify(ca.jacobian(value, x[: self.row_states]))
         h, grad = gauss_newton(r, w, x)
         cost = ca.dot(w, r * r) / 2
         return ca.Function("stage_cost", [x, s, g], [h, grad, value, row_jac.T, gap, cost])
@@ -150,20 +209,26 @@ class Formulation:
 
     def rows(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> tuple[SX, SX]:
         """Row values above the soft bound (≥ 0 wanted) and how far below it the hard bound lies."""
-        values, gaps = [], []
+        found = self.constraints(x, s, g)
+        return ca.densify(ca.vertcat(*(c.value for c in found))), ca.densify(ca.vertcat(*(c.gap for c in found)))
+
+    def constraints(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> list[Constraint]:
+        """What the stages 1…N must keep, in the order of the rows."""
+        found = []
         bow = rotation(x[ATTITUDE])[:, 0]
         for j in range(self.neighbours):
             away = s["others"][3 * j : 3 * j + 3] - x[POSITION]
             distance = ca.sqrt(ca.sumsqr(away) + EPSILON_M2)
             cosine = ca.dot(bow, away) / distance
-            seen = g["sight"][j]
-            values += [distance - s["soft_m"][j], seen * (cosine - g["cos_soft"]) + (1 - seen)]
-            gaps += [s["soft_m"][j] - s["hard_m"][j], seen * (g["cos_soft"] - g["cos_hard"])]
-        return ca.densify(ca.vertcat(*values)), ca.densify(ca.vertcat(*gaps))
+            found += [
+                Constraint(f"distance{j}", distance, s["soft_m"][j], s["hard_m"][j], "distance"),
+                Constraint(f"sight{j}", cosine, g["cos_soft"], g["cos_hard"], "sight", active=g["sight"][j]),
+            ]
+        return found
 
     def _symbols(self) -> tuple[SX, SX, SX]:
         return (
-            SX.sym("x", NX),
+            SX.sym("x", self.nx),
             SX.sym("s", sum(self.stage_sizes.values())),
             SX.sym("g", sum(self.global_sizes.values())),
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.control.nmpc.aim import CompiledAim
 from shoal.control.nmpc.formulation import Formulation
+from shoal.control.nmpc.inputs import make_inputs
 from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
 from shoal.control.nmpc.terminal import terminal_weight
 from shoal.control.settings import NmpcSettings
@@ -19,7 +20,8 @@ from shoal.frames import from_yaw, turn_towards
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
-from shoal.vehicles.parameters import parameter_vector, structure_of
+from shoal.vehicles.parameters import common_structure, parameter_vector
+from shoal.vehicles.scale import VehicleScale
 
 Array = NDArray[np.float64]
 COLD_ITERATIONS = 8
@@ -82,6 +84,11 @@ class Solution(NamedTuple):
         return self.status < FAILED
 
 
+def formulation_for(vehicle: Vehicle, settings: NmpcSettings, most: int) -> Formulation:
+    """The optimisation problem of a vehicle; many vehicles share one."""
+    return Formulation(common_structure(vehicle, make_inputs(settings.inputs, vehicle).matrix.shape[1]), most)
+
+
 class Nmpc:
     """Real-time iteration: one linearisation and one QP a step, warm-started by the shifted last solution."""
 
@@ -92,27 +99,29 @@ class Nmpc:
         most: int,
         backend: Callable[[Problem], Backend],
     ) -> None:
-        self.problem = Problem(Formulation(structure_of(vehicle), most), settings.steps_s)
+        self.problem = Problem(formulation_for(vehicle, settings, most), settings.steps_s)
         self.compiled_aim = CompiledAim.of(self.problem)
         self.most = most
-        self.settings = settings
+        self.settings = self._given = settings
         self.set_vehicle(vehicle)
         self.backend = backend(self.problem)
         self._wrench, self._current = self.problem.block("wrench"), self.problem.block("current")
         self._shifts: dict[float, tuple[NDArray[np.int32], Array, bytes, bytes]] = {}
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
-        """Another description of the same structure."""
-        self.vehicle = vehicle
-        self._trim = VehicleModel(vehicle).trim()
-        self.problem.block("theta")[:] = parameter_vector(vehicle, self.problem.formulation.structure)
-        self.problem.limits[0], self.problem.limits[1] = vehicle.thrust_min_N, vehicle.thrust_max_N
-        self.problem.limits[2] = self._trim
-        self.apply(self.settings)
+        """Another vehicle that the same solver serves."""
+        self.vehicle, p = vehicle, self.problem
+        self._inputs = inputs = make_inputs(self.settings.inputs, vehicle)
+        model = VehicleModel(vehicle)
+        self._trim, self._top_mps = inputs.of_thrust(model.trim()), model.top_speed_mps()
+        p.block("theta")[:] = parameter_vector(vehicle, p.formulation.structure, inputs.matrix)
+        p.limits[0], p.limits[1], p.limits[2] = inputs.lower, inputs.upper, self._trim
+        self.apply(self._given)
         self.needs_cold_start = True
 
     def apply(self, settings: NmpcSettings) -> None:
         """Take over weights, limits and penalties; the grid alone is fixed at construction."""
+        self._given, settings = settings, VehicleScale.of(self.vehicle).fit(settings)
         p, w, pen, lim = self.problem, settings.weights, settings.penalties, settings.limits
         if len(settings.steps_s) != len(p.steps_s) or not np.allclose(settings.steps_s, p.steps_s):
             raise ValueError("the horizon's grid cannot change while running, expected the one it was built with")
@@ -132,12 +141,15 @@ class Nmpc:
         p.block("terminal")[:] = terminal.ravel()
         p.weights[:] = 2 * np.array([w.thrust, w.proximal, w.thrust_rate])
         p.limits[4] = settings.thrust_step_N
-        p.penalties[:, 0] = [pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]
+        p.penalties[:, 0] = [getattr(pen, f"{price}_{k}") for k in ("soft", "hard") for price in p.formulation.prices]
         p.penalties[:, 1] = pen.quadratic
         self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
+        # Beyond what the vehicle can swim, and what it may be behind anyway, a reference is not aimed at.
+        most_mps = max(self._top_mps, settings.approach.speed_mps)
+        self._fastest_m = 1.01 * settings.approach.reach_m + most_mps * self.times_s  # 1.01: rounding decides nothing
         self._turn_rad = np.deg2rad(settings.approach.turn_deg + settings.approach.turn_rate_dps * self.times_s)
         if self.compiled_aim is not None:
-            self.compiled_aim.apply(settings, self._reach_m, self._turn_rad)
+            self.compiled_aim.apply(settings, self._reach_m, self._fastest_m, self._turn_rad, self._top_mps)
 
     @property
     def times_s(self) -> Array:
@@ -183,9 +195,9 @@ class Nmpc:
     ) -> Solution:
         """`solve` with the goal and the neighbours that were filled in."""
         p = self.problem
-        p.limits[2] = self._trim if steady_N is None else steady_N
+        p.limits[2] = self._trim if steady_N is None else self._inputs.of_thrust(steady_N)
         self._wrench[:], self._current[:] = wrench, current
-        p.limits[3] = previous_N
+        p.limits[3] = self._inputs.of_thrust(previous_N)
         status = FAILED
         if not self.needs_cold_start:
             self._guess_shifted(x0, elapsed_s)
@@ -197,9 +209,9 @@ class Nmpc:
         if not math.isfinite(np.vdot(p.x, p.x) + np.vdot(p.u, p.u)):  # one number that is none spoils the sum
             status = FAILED + 1
         self.needs_cold_start = status >= FAILED  # a failed guess is not worth keeping
-        thrusts_N = p.u.copy()
+        thrusts_N = self._inputs.thrust_N(p.u.copy())
         return Solution(
-            thrust_N=thrusts_N[0],
+            thrust_N=self._inputs.thrust_N(p.u[0]).copy(),
             states=p.x.copy(),
             thrusts_N=thrusts_N,
             status=status,
@@ -218,16 +230,28 @@ class Nmpc:
         return status
 
     def _fill_goal(self, x0: Array, goal: Goal) -> None:
-        """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°."""
+        """The reference, held within reach of the vehicle: errors stay small, penalties exact, attitudes below 180°.
+
+        What is held is how far the vehicle is behind now. The reference's own motion over the horizon is kept, so that
+        a vehicle that is behind swims as fast as its reference, and faster by the speed of approach; both together no
+        faster than the vehicle is.
+        """
         p = self.problem
-        gap = goal.positions_m - x0[POSITION]
-        squared = np.einsum("ij,ij->i", gap, gap)
-        far = squared > self._reach_m**2
         p.position_ref[:], p.velocity_ref[:] = goal.positions_m, goal.velocities_mps
-        if far.any() and self.settings.ring.form == "off":  # a ring's centre is not a place to go to
-            way = gap[far] / np.sqrt(squared[far])[:, None]
-            p.position_ref[far] = x0[POSITION] + self._reach_m[far, None] * way
-            p.velocity_ref[far] = self.settings.approach.speed_mps * way
+        if self.settings.ring.form == "off":  # a ring's centre is not a place to go to
+            behind = goal.positions_m[0] - x0[POSITION]
+            distance = math.sqrt(behind @ behind)
+            far = distance > self._reach_m
+            if far.any():
+                way = behind / distance
+                p.position_ref[far] -= (distance - self._reach_m[far, None]) * way
+                p.velocity_ref[far] += self.settings.approach.speed_mps * way
+            gap = p.position_ref - x0[POSITION]
+            length = np.sqrt(np.einsum("ij,ij->i", gap, gap))
+            fast = length > self._fastest_m
+            if fast.any():
+                p.position_ref[fast] = x0[POSITION] + gap[fast] * (self._fastest_m[fast] / length[fast])[:, None]
+                p.velocity_ref[fast] = self._top_mps * gap[fast] / length[fast, None]
         p.quaternion_ref[:] = turn_towards(x0[ATTITUDE], from_yaw(goal.headings_rad), self._turn_rad)
 
     def _fill_others(self, others: Others) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.control.nmpc.formulation import NX, Formulation, offsets
+from shoal.control.nmpc.formulation import Formulation, offsets
 
 Array = NDArray[np.float64]
 REPORT = ("iterations", "mu", "step", "slack_soft", "slack_hard", "residual", "cost", "status")
@@ -20,13 +20,13 @@ class Problem:
         self.formulation = formulation
         self.steps_s = np.ascontiguousarray(steps_s, dtype=float)  # (N,)
         self.times_s = np.concatenate([[0.0], np.cumsum(steps_s)])  # (N+1,)
-        self.x = np.zeros((n + 1, NX))
+        self.x = np.zeros((n + 1, formulation.nx))
         self.u = np.zeros((n, nu))
         self.stages = np.zeros((n + 1, sum(formulation.stage_sizes.values())))
         self.globals = np.zeros(sum(formulation.global_sizes.values()))
         self.weights = np.zeros(3)  # thrust, proximal, rate of the first step
         self.limits = np.zeros((5, nu))  # lower, upper, trim, previous command, largest change in the first step
-        self.penalties = np.zeros((4, 2))  # soft distance, soft sight, hard distance, hard sight: l1, l2
+        self.penalties = np.zeros((2 * len(formulation.prices), 2))  # soft ones, then hard ones: l1, l2
         self.max_step = np.array([1.0, 0.5, 1.0])  # position m, quaternion, velocities: trust region of an iteration
         self.report = np.zeros(len(REPORT))
         self._globals = offsets(formulation.global_sizes)

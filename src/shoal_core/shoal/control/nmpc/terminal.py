@@ -1,10 +1,15 @@
-"""Terminal cost: the infinite-horizon cost of the linearised hovering vehicle."""
+"""Terminal cost: the infinite-horizon cost of the linearised hovering vehicle.
+
+Of the motions that no input can steer, those that die out by themselves cost what is left until then (the Riccati
+equation is a Lyapunov equation for them); those that do not, as the depth of a body that nothing holds, would cost
+without end whatever is done, and have no terminal cost.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm, solve_discrete_are
+from scipy.linalg import expm, schur, solve_discrete_are, solve_sylvester
 
 from shoal.control.settings import Weights
 from shoal.vehicles.description import Vehicle
@@ -12,6 +17,7 @@ from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
 PERIOD_S = 0.1  # weights are per 0.1 s
+SLOWEST_PER_S = 1e-4  # motions that die out more slowly than this count as staying
 
 
 def terminal_weight(vehicle: Vehicle, weights: Weights) -> Array:
@@ -37,4 +43,44 @@ def terminal_weight(vehicle: Vehicle, weights: Weights) -> Array:
         + [weights.rate] * 3
     )
     r = 2 * (weights.thrust + weights.proximal) * np.eye(b.shape[1])
-    return np.asarray(solve_discrete_are(discrete[:12, :12], discrete[:12, 12:], np.diag(q + 1e-3), r))
+    cost, (step, push) = np.diag(q + 1e-3), (discrete[:12, :12], discrete[:12, 12:])
+    lasting = lasting_part(a, b)
+    if lasting is None:
+        return np.asarray(solve_discrete_are(step, push, cost, r))
+    kept, onto = lasting
+    found = solve_discrete_are(onto @ step @ kept, onto @ push, kept.T @ cost @ kept, r)
+    return np.asarray(onto.T @ found @ onto)
+
+
+def lasting_part(a: Array, b: Array) -> tuple[Array, Array] | None:
+    """Basis (n,k) of what can be steered or comes back by itself, and the projection (k,n) onto it; None: that is all.
+
+    The projection is along the motions that do neither, so that they do not count at all.
+    """
+    steered = _reachable(a, b)
+    count = steered.shape[1]
+    if count == len(a):
+        return None
+    rest = np.linalg.svd(steered, full_matrices=True)[0][:, count:]
+    form, vectors, returning = schur(rest.T @ a @ rest, output="real", sort=lambda re, im=0.0: re < -SLOWEST_PER_S)
+    if count + returning == len(a):
+        return None
+    back, stay = rest @ vectors[:, :returning], rest @ vectors[:, returning:]
+    # In these coordinates the staying motions are (skewed, 1): with them as the other axis both parts are their own.
+    skewed = solve_sylvester(form[:returning, :returning], -form[returning:, returning:], -form[:returning, returning:])
+    return np.hstack([steered, back]), np.vstack([steered.T, back.T - skewed @ stay.T])
+
+
+def _reachable(a: Array, b: Array) -> Array:
+    """Orthonormal basis of the controllable subspace, direction by direction."""
+    basis = np.zeros((len(a), 0))
+    new = b / np.linalg.norm(b)
+    while True:
+        new = new - basis @ (basis.T @ new)
+        left, values, _ = np.linalg.svd(new, full_matrices=False)
+        left = left[:, values > 1e-7]
+        if left.shape[1] == 0:
+            return basis
+        basis = np.hstack([basis, left])
+        new = a @ left
+        new = new / max(1.0, float(np.linalg.norm(new)))

@@ -12,7 +12,8 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Polygon
 from numpy.typing import NDArray
 
 from shoal.reports.plots.style import COLOURS, GREY, INK, PALE, new_figure, save, styled
-from shoal.vehicles.description import AXES, Thruster, Vehicle
+from shoal.vehicles.actuators import Thruster
+from shoal.vehicles.description import AXES, Vehicle
 from shoal.vehicles.functions import VehicleModel
 
 Array = NDArray[np.float64]
@@ -166,7 +167,8 @@ def _draw_matrix(axes: Any, vehicle: Vehicle) -> None:
     for (row, column), value in np.ndenumerate(matrix):
         if abs(value) > 1e-9:
             axes.text(column, row, f"{value:+.3f}".replace("-", "−"), ha="center", va="center", fontsize=8.5)
-    axes.set_xticks(range(matrix.shape[1]), [str(i + 1) for i in range(matrix.shape[1])])
+    names = [f"{i + 1}{part}" for i, t in enumerate(vehicle.thrusters) for part in ("xy" if t.inputs == 2 else ("",))]
+    axes.set_xticks(range(matrix.shape[1]), names)
     axes.set_yticks(range(6), [f"{a} [{'N' if i < 3 else 'N m'}]" for i, a in enumerate(AXES)])
     axes.set_xticks(np.arange(-0.5, matrix.shape[1]), minor=True)
     axes.set_yticks(np.arange(-0.5, 6), minor=True)

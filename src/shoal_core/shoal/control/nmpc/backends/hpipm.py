@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from shoal.codegen import Buffered
 from shoal.control.nmpc.backends.linearise import Stages
 from shoal.control.nmpc.backends.step import accept
-from shoal.control.nmpc.formulation import NX
+from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import Problem
 
 Array = NDArray[np.float64]
@@ -37,29 +37,30 @@ H, G, A, LBA, UBA, LBX, UBX = range(7)  # arguments of CasADi's conic
 class Layout:
     """Where everything lies: z = [u₀, (x u s)₁, …, (x u s)_{N−1}, (x s)_N], rows = [gap₀, (gap path)₁, …, path_N]."""
 
-    def __init__(self, n: int, nu: int, rows: int, shared_slacks: bool) -> None:
-        self.slacks = 4 if shared_slacks else 2 * rows
-        width = NX + nu + self.slacks
+    def __init__(self, formulation: Formulation, n: int, shared_slacks: bool) -> None:
+        nx, nu, rows, prices = formulation.nx, formulation.nu, len(formulation.row_prices), len(formulation.prices)
+        self.slacks = 2 * prices if shared_slacks else 2 * rows
+        width = nx + nu + self.slacks
         stage = np.arange(1, n + 1)
         x_start = nu + (stage - 1) * width  # of stages 1…N
-        self.x: Index = x_start[:, None] + np.arange(NX)  # (N,13)
-        self.u: Index = np.vstack([np.arange(nu), x_start[:-1, None] + NX + np.arange(nu)])  # (N,nu)
-        slack_start = x_start + np.where(stage < n, NX + nu, NX)
+        self.x: Index = x_start[:, None] + np.arange(nx)  # (N,13)
+        self.u: Index = np.vstack([np.arange(nu), x_start[:-1, None] + nx + np.arange(nu)])  # (N,nu)
+        slack_start = x_start + np.where(stage < n, nx + nu, nx)
         self.s: Index = slack_start[:, None] + np.arange(self.slacks)  # (N,ns)
         self.size = int(self.s[-1, -1]) + 1
-        height = NX + 2 * rows
-        gap_start = np.where(stage > 1, NX + (stage - 2) * height, 0)  # of the gaps that end in stages 1…N
-        self.gap: Index = gap_start[:, None] + np.arange(NX)  # (N,13)
-        path_start = NX + (stage - 1) * height + np.where(stage < n, NX, 0)
+        height = nx + 2 * rows
+        gap_start = np.where(stage > 1, nx + (stage - 2) * height, 0)  # of the gaps that end in stages 1…N
+        self.gap: Index = gap_start[:, None] + np.arange(nx)  # (N,13)
+        path_start = nx + (stage - 1) * height + np.where(stage < n, nx, 0)
         self.path: Index = path_start[:, None] + np.arange(2 * rows)  # (N,2·rows): soft, then hard
         self.height = int(self.path[-1, -1]) + 1
-        # Which slack a row uses; rows alternate distance and sight.
-        kind = np.arange(2 * rows) % 2 + 2 * (np.arange(2 * rows) >= rows)
+        # Which slack a row uses: soft bounds first, then hard ones.
+        kind = np.concatenate([formulation.row_prices, np.add(formulation.row_prices, prices)])
         self.slack_of_row: Index = kind if shared_slacks else np.arange(2 * rows)
-        self.kind_of_slack: Index = np.arange(4) if shared_slacks else kind
+        self.kind_of_slack: Index = np.arange(2 * prices) if shared_slacks else kind
         self.structure: dict[str, Any] = {
             "N": n + 1,
-            "nx": [0, *[NX] * n, 0],
+            "nx": [0, *[nx] * n, 0],
             "nu": [nu, *[nu + self.slacks] * (n - 1), self.slacks, 0],
             "ng": [0, *[2 * rows] * n, 0],
         }
@@ -85,22 +86,23 @@ class Hpipm:
 
     def __init__(self, problem: Problem, shared_slacks: bool = True) -> None:
         self.problem = problem
-        n, nu, rows = len(problem.steps_s), problem.formulation.nu, 2 * problem.formulation.neighbours
+        formulation, n = problem.formulation, len(problem.steps_s)
+        nx, nu, rows = formulation.nx, formulation.nu, len(formulation.row_prices)
         self.stages = Stages(problem, self.use_compiler)
-        at = self.layout = Layout(n, nu, rows, shared_slacks)
+        at = self.layout = Layout(formulation, n, shared_slacks)
         self._scale = np.append(problem.steps_s, problem.steps_s[-1]) / 0.1  # weights are per 0.1 s
         self._h_sparsity, (self._h_x, self._h_u, self._h_s) = _matrix(
             (at.size, at.size), [(at.x[:, None, :], at.x[:, :, None]), (at.u, at.u), (at.s, at.s)]
         )
-        seven = at.x[:, :7, None]
+        on_states = at.x[:, : formulation.row_states, None]
         self._a_sparsity, places = _matrix(
             (at.height, at.size),
             [
                 (at.gap[1:, None, :], at.x[:-1, :, None]),  # A, [k, column, row]
                 (at.gap[:, None, :], at.u[:, :, None]),  # B
                 (at.gap, at.x),  # −I
-                (at.path[:, None, :rows], seven),  # C against the soft bounds, [k, state, row]
-                (at.path[:, None, rows:], seven),  # C against the hard bounds
+                (at.path[:, None, :rows], on_states),  # C against the soft bounds, [k, state, row]
+                (at.path[:, None, rows:], on_states),  # C against the hard bounds
                 (at.path, at.s[:, at.slack_of_row]),  # +s
             ],
         )
@@ -108,7 +110,7 @@ class Hpipm:
         self._constant_a = np.zeros(self._a_sparsity.nnz())
         self._constant_a[minus], self._constant_a[plus] = -1.0, 1.0
         self._solvers: dict[tuple[int, float], Buffered] = {}
-        self.step: tuple[Array, Array] = (np.zeros((n + 1, NX)), np.zeros((n, nu)))  # the QP's solution
+        self.step: tuple[Array, Array] = (np.zeros((n + 1, nx)), np.zeros((n, nu)))  # the QP's solution
 
     def iterate(self, max_iterations: int, tolerance: float) -> int:
         """One real-time iteration; 0 solved, 1 iteration limit (usable), ≥ 2 failed (guess unchanged)."""
@@ -131,7 +133,8 @@ class Hpipm:
         stats = solver.stats()
         p.report[0] = stats["iter_count"]
         status = 0 if stats["success"] else self._judge(dx, du)
-        violation = -(self.stages.row_value[1:] + np.einsum("kri,ki->kr", self.stages.row_gradient[1:], dx[1:, :7]))
+        by_rows = np.einsum("kri,ki->kr", self.stages.row_gradient[1:], dx[1:, : p.formulation.row_states])
+        violation = -(self.stages.row_value[1:] + by_rows)
         p.report[3] = violation.max(initial=0.0)
         p.report[4] = (violation - self.stages.row_gap[1:]).max(initial=0.0)
         return accept(p, dx, du, status, (solver.inputs[LBX][at.u], solver.inputs[UBX][at.u]))
@@ -169,7 +172,7 @@ class Hpipm:
         lower, upper, trim, previous, change = p.limits
         hessian = scale[1:, None, None] * st.hessian[1:]
         hessian[-1] += st.terminal_hessian
-        hessian[:, range(NX), range(NX)] += REGULARISATION
+        hessian[:, range(p.formulation.nx), range(p.formulation.nx)] += REGULARISATION
         gradient = scale[1:, None] * st.gradient[1:]
         gradient[-1] += st.terminal_gradient
         from_trim = p.u - trim

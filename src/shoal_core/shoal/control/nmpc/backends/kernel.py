@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import build_shared
-from shoal.control.nmpc.formulation import NX, Formulation
+from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import Problem
 
 SOURCES = [Path(__file__).with_name(name) for name in ("rti_kernel.c", "linearise.h", "qp.h", "riccati.h")]
@@ -33,15 +33,19 @@ class KernelLibrary:
     w_size: int
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # what is raised is not kept
 def load_kernel(formulation: Formulation) -> KernelLibrary | None:
-    """Compile (or find in the cache) and load; None where there is no compiler."""
-    columns = -(-(NX - formulation.first_dependence + formulation.nu) // WIDEST) * WIDEST
+    """Compile (or find in the cache) and load; None where there is no compiler. May raise codegen.Compiling."""
+    columns = -(-(formulation.nx - formulation.first_dependence + formulation.nu) // WIDEST) * WIDEST
     functions = [formulation.ode_rows(columns), formulation.cost(), formulation.terminal()]
     sources = {path.name: path.read_text(encoding="utf-8") for path in SOURCES}
     defines = {
         "NU": formulation.nu,
-        "NROW": 2 * formulation.neighbours,
+        "NX": formulation.nx,
+        "NROW": len(formulation.row_prices),
+        "ROW_STATES": formulation.row_states,
+        "ROW_PRICES": ",".join(map(str, formulation.row_prices)),
+        "PRICES": len(formulation.prices),
         "NS": sum(formulation.stage_sizes.values()),
         "NG": sum(formulation.global_sizes.values()),
         "FIRST": formulation.first_dependence,
@@ -59,7 +63,7 @@ def load_kernel(formulation: Formulation) -> KernelLibrary | None:
         return [folder / "stages.c", folder / SOURCES[0].name]
 
     key = "".join(sources.values()) + "".join(f.serialize() for f in functions)
-    target = build_shared("rti_kernel", key, write, flags)
+    target = build_shared("rti_kernel", key, write, flags, may_wait=False)
     if target is None:
         return None
     library = ctypes.CDLL(str(target))

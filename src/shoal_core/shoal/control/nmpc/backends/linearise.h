@@ -39,7 +39,7 @@ static void integrate(Stage *s, const double *x, const double *u, double dt, con
 
 static void linearise(Stage *st, int n, const double *x, const double *u, const double *dt, const double *sp,
                       const double *g, casadi_int *iw, double *w, double *cost) {
-  double xn[NX], hess[NX * NX], grad[NX], val[NROW], jac[NROW * 7], gap[NROW], c;
+  double xn[NX], hess[NX * NX], grad[NX], val[NROW], jac[NROW * ROW_STATES], gap[NROW], c;
   *cost = 0;
   for (int k = 0; k <= n; ++k) {
     Stage *s = st + k;
@@ -60,7 +60,7 @@ static void linearise(Stage *st, int n, const double *x, const double *u, const 
     for (int i = NX; i < NXP; ++i) s->q[i] = 0;
     *cost += scale * c;
     for (int i = 0; i < NROW; ++i) {
-      for (int j = 0; j < 7; ++j) s->C[i][j] = jac[j + 7 * i];
+      for (int j = 0; j < ROW_STATES; ++j) s->C[i][j] = jac[j + ROW_STATES * i];
       s->h[i] = val[i];
       s->gap[i] = gap[i];
     }

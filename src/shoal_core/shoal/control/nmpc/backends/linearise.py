@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import Buffered, compiled
-from shoal.control.nmpc.formulation import NX, Formulation
+from shoal.control.nmpc.formulation import Formulation
 from shoal.control.nmpc.problem import Problem
 
 Array = NDArray[np.float64]
@@ -21,29 +21,29 @@ def variational_step(formulation: Formulation) -> ca.Function:
     Differentiating the RK4 step symbolically gives 34 000 instructions a stage instead of 4 × 2 000: too slow for a VM.
     """
     ode = formulation.ode_jacobians()
-    nu, first = formulation.nu, formulation.first_dependence
-    x, u, dt = ca.MX.sym("x", NX), ca.MX.sym("u", nu), ca.MX.sym("dt")
+    nx, nu, first = formulation.nx, formulation.nu, formulation.first_dependence
+    x, u, dt = ca.MX.sym("x", nx), ca.MX.sym("u", nu), ca.MX.sym("dt")
     g = ca.MX.sym("g", sum(formulation.global_sizes.values()))
-    start = np.eye(NX)[:, first:]
-    wide = ca.MX.zeros(NX, NX - first)
-    f, k = ca.MX.zeros(NX), ca.MX.zeros(NX, NX - first + nu)
+    start = np.eye(nx)[:, first:]
+    wide = ca.MX.zeros(nx, nx - first)
+    f, k = ca.MX.zeros(nx), ca.MX.zeros(nx, nx - first + nu)
     f_sum, k_sum = f, k
     for ahead, share in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-        s = ahead * dt * k + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
+        s = ahead * dt * k + ca.horzcat(ca.DM(start), ca.MX.zeros(nx, nu))
         f, f_x, f_u = ode(x + ahead * dt * f, u, g)
         k = f_x[:, first:] @ s[first:, :] + ca.horzcat(wide, f_u)
         f_sum, k_sum = f_sum + share * f, k_sum + share * k
-    total = dt / 6 * k_sum + ca.horzcat(ca.DM(start), ca.MX.zeros(NX, nu))
-    a = ca.horzcat(ca.DM(np.eye(NX)[:, :first]), total[:, : NX - first])
-    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, NX - first :]]
+    total = dt / 6 * k_sum + ca.horzcat(ca.DM(start), ca.MX.zeros(nx, nu))
+    a = ca.horzcat(ca.DM(np.eye(nx)[:, :first]), total[:, : nx - first])
+    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, nx - first :]]
     return ca.Function("variational_step", [x, u, dt, g], outputs)
 
 
 @lru_cache(maxsize=16)
 def stages_function(formulation: Formulation, count: int, use_compiler: bool) -> ca.Function:
     """(x, u, dt, stages, globals) → outputs of variational_step, cost and terminal, for all stages."""
-    sizes = formulation.stage_sizes, formulation.global_sizes
-    x, u = ca.MX.sym("x", NX, count + 1), ca.MX.sym("u", formulation.nu, count)
+    nx, sizes = formulation.nx, (formulation.stage_sizes, formulation.global_sizes)
+    x, u = ca.MX.sym("x", nx, count + 1), ca.MX.sym("u", formulation.nu, count)
     dt = ca.MX.sym("dt", 1, count)
     s, g = ca.MX.sym("s", sum(sizes[0].values()), count + 1), ca.MX.sym("g", sum(sizes[1].values()))
     step = variational_step(formulation).map(count)
@@ -59,21 +59,21 @@ class Stages:
 
     def __init__(self, problem: Problem, use_compiler: bool = True) -> None:
         formulation, n = problem.formulation, len(problem.steps_s)
-        nu, rows = formulation.nu, 2 * formulation.neighbours
+        nx, nu, rows = formulation.nx, formulation.nu, len(formulation.row_prices)
         self._problem = problem
         self._call = Buffered(stages_function(formulation, n, use_compiler))
         self._call.inputs[2][:] = problem.steps_s
         out = self._call.outputs
-        self.x_next = out[0].reshape(n, NX)
-        self.a_columns = out[1].reshape(n, NX, NX)  # [k, column, row]
-        self.b_columns = out[2].reshape(n, nu, NX)  # [k, column, row]
-        self.hessian = out[3].reshape(n + 1, NX, NX)
-        self.gradient = out[4].reshape(n + 1, NX)
+        self.x_next = out[0].reshape(n, nx)
+        self.a_columns = out[1].reshape(n, nx, nx)  # [k, column, row]
+        self.b_columns = out[2].reshape(n, nu, nx)  # [k, column, row]
+        self.hessian = out[3].reshape(n + 1, nx, nx)
+        self.gradient = out[4].reshape(n + 1, nx)
         self.row_value = out[5].reshape(n + 1, rows)
-        self.row_gradient = out[6].reshape(n + 1, rows, 7)  # by position and quaternion
+        self.row_gradient = out[6].reshape(n + 1, rows, formulation.row_states)
         self.row_gap = out[7].reshape(n + 1, rows)
         self.cost = out[8]  # (n+1,)
-        self.terminal_hessian = out[9].reshape(NX, NX)
+        self.terminal_hessian = out[9].reshape(nx, nx)
         self.terminal_gradient = out[10]
         self.terminal_cost = out[11]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shoal.codegen import FLAGS, build_shared
 from shoal.control.nmpc.backends.hpipm import Layout
 from shoal.control.nmpc.backends.linearise import variational_step
-from shoal.control.nmpc.formulation import NE, NX, Formulation, split
+from shoal.control.nmpc.formulation import NE, Formulation, offsets, split
 from shoal.control.nmpc.problem import Problem
 from shoal.messages.state import ATTITUDE
 
@@ -70,13 +70,14 @@ class Program:
 @lru_cache(maxsize=8)
 def build_program(formulation: Formulation, steps_s: tuple[float, ...], exact: bool) -> Program:
     """Variables z, parameters (x₀, stages, globals, weights, trim, previous, penalties), cost, rows."""
-    n, nu, rows = len(steps_s), formulation.nu, 2 * formulation.neighbours
-    layout = Layout(n, nu, rows, shared_slacks=False)
+    n, nx, nu, prices = len(steps_s), formulation.nx, formulation.nu, 2 * len(formulation.prices)
+    layout = Layout(formulation, n, shared_slacks=False)
     z = ca.MX.sym("z", layout.size)
-    sizes = [NX, (n + 1) * sum(formulation.stage_sizes.values()), sum(formulation.global_sizes.values()), 3, nu, nu, 8]
+    per_stage, on_all = sum(formulation.stage_sizes.values()), sum(formulation.global_sizes.values())
+    sizes = [nx, (n + 1) * per_stage, on_all, 3, nu, nu, 2 * prices]
     p = ca.MX.sym("p", sum(sizes))
     x0, stages, g, weights, trim, previous, penalties = ca.vertsplit(p, np.cumsum([0, *sizes]).tolist())
-    stages, penalties = ca.reshape(stages, -1, n + 1), ca.reshape(penalties, 2, 4)
+    stages, penalties = ca.reshape(stages, -1, n + 1), ca.reshape(penalties, 2, prices)
     x = [x0, *(z[i.tolist()] for i in layout.x)]
     u = [z[i.tolist()] for i in layout.u]
     s = [z[i.tolist()] for i in layout.s]  # of stages 1…N
@@ -96,15 +97,14 @@ def build_program(formulation: Formulation, steps_s: tuple[float, ...], exact: b
             cost += ca.dot(l1, s[k - 1]) + ca.dot(l2, s[k - 1] ** 2) / 2
             constraints.append(rows_of(x[k], stages[:, k], g) + s[k - 1])
     e = error_of(x[n], stages[:, n], g)
-    start = sum(size for name, size in formulation.global_sizes.items() if name != "terminal")
-    cost += ca.dot(e, ca.reshape(g[start:], NE, NE) @ e) / 2
+    cost += ca.dot(e, ca.reshape(g[offsets(formulation.global_sizes)["terminal"]], NE, NE) @ e) / 2
     return Program({"x": z, "p": p, "f": cost, "g": ca.vertcat(*constraints)}, layout)
 
 
 def _dynamics(formulation: Formulation, exact: bool) -> ca.Function:
     """(x, u, dt, globals) → next x."""
     kind: Any = ca.SX if exact else ca.MX
-    x, u, dt = kind.sym("x", NX), kind.sym("u", formulation.nu), kind.sym("dt")
+    x, u, dt = kind.sym("x", formulation.nx), kind.sym("u", formulation.nu), kind.sym("dt")
     g = kind.sym("g", sum(formulation.global_sizes.values()))
     if exact:
         x_next = formulation.step(x, u, dt, split(g, formulation.global_sizes))
@@ -116,7 +116,8 @@ def _dynamics(formulation: Formulation, exact: bool) -> ca.Function:
 def _stage_functions(formulation: Formulation, exact: bool) -> list[ca.Function]:
     """(x, stage, globals) → residuals, rows (soft, hard), terminal error; globals → weights of the residuals."""
     sizes = formulation.stage_sizes, formulation.global_sizes
-    x, s, g = ca.SX.sym("x", NX), ca.SX.sym("s", sum(sizes[0].values())), ca.SX.sym("g", sum(sizes[1].values()))
+    lengths = formulation.nx, *(sum(part.values()) for part in sizes)
+    x, s, g = (ca.SX.sym(name, length) for name, length in zip("xsg", lengths, strict=True))
     parts = split(s, sizes[0]), split(g, sizes[1])
     residual, w = formulation.residuals(x, *parts)
     value, gap = formulation.rows(x, *parts)

@@ -8,7 +8,7 @@
 
 static inline double row_value(const Stage *s, int i, const double *x) {
   double y = s->h[i];
-  for (int c = 0; c < 7; ++c) y += s->C[i][c] * x[c];
+  for (int c = 0; c < ROW_STATES; ++c) y += s->C[i][c] * x[c];
   return y;
 }
 
@@ -49,14 +49,14 @@ static void assemble(Stage *st, int n, const Penalty *pen, double target, int co
           const double m1 = target - p->lam * p->t - (corrected ? p->dt * p->dlam : 0);
           const double m2 = target - p->nu * p->s - (corrected ? p->ds * p->dnu : 0);
           double w, g;
-          row_terms(p, pen[2 * heavy + (i & 1)], heavy ? y + s->gap[i] : y, m1, m2, &w, &g);
+          row_terms(p, pen[PRICES * heavy + price_of_row[i]], heavy ? y + s->gap[i] : y, m1, m2, &w, &g);
           weight += w;
           grad += g;
         }
-        for (int c = 0; c < 7; ++c) s->qt[c] += grad * s->C[i][c];
+        for (int c = 0; c < ROW_STATES; ++c) s->qt[c] += grad * s->C[i][c];
         if (matrices)
-          for (int a = 0; a < 7; ++a)
-            for (int c = 0; c < 7; ++c) s->Qt[a][c] += weight * s->C[i][a] * s->C[i][c];
+          for (int a = 0; a < ROW_STATES; ++a)
+            for (int c = 0; c < ROW_STATES; ++c) s->Qt[a][c] += weight * s->C[i][a] * s->C[i][c];
       }
     if (k == n) continue;
     for (int i = 0; i < NU; ++i) {
@@ -80,12 +80,12 @@ static double pair_steps(Stage *st, int n, const Penalty *pen, double target, in
       for (int i = 0; i < NROW; ++i) {
         const double y = row_value(s, i, s->x);
         double dy = 0;
-        for (int c = 0; c < 7; ++c) dy += s->C[i][c] * s->dx[c];
+        for (int c = 0; c < ROW_STATES; ++c) dy += s->C[i][c] * s->dx[c];
         for (int heavy = 0; heavy < 2; ++heavy) {
           Pair *p = heavy ? &s->hard[i] : &s->soft[i];
           const double m1 = target - p->lam * p->t - (corrected ? p->dt * p->dlam : 0);
           const double m2 = target - p->nu * p->s - (corrected ? p->ds * p->dnu : 0);
-          row_step(p, pen[2 * heavy + (i & 1)], heavy ? y + s->gap[i] : y, dy, m1, m2);
+          row_step(p, pen[PRICES * heavy + price_of_row[i]], heavy ? y + s->gap[i] : y, dy, m1, m2);
           alpha = shrink(p->t, p->dt, alpha);
           alpha = shrink(p->lam, p->dlam, alpha);
           alpha = shrink(p->s, p->ds, alpha);
@@ -137,7 +137,7 @@ static void start_pairs(Stage *st, int n, const Penalty *pen, double mu0) {
       for (int i = 0; i < NROW; ++i)
         for (int heavy = 0; heavy < 2; ++heavy) {
           Pair *p = heavy ? &s->hard[i] : &s->soft[i];
-          const Penalty w = pen[2 * heavy + (i & 1)];
+          const Penalty w = pen[PRICES * heavy + price_of_row[i]];
           const double y = row_value(s, i, s->x) + (heavy ? s->gap[i] : 0);
           /* the analytic centre of one row: λ t = ν s = mu0 with λ + ν = l1 + l2 s, approximately */
           p->s = y < 0 ? -y + 0.1 : 2 * mu0 / w.l1;

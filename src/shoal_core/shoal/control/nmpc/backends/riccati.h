@@ -1,10 +1,9 @@
 /* The stages of the QP, and its Newton steps by a Riccati recursion. Matrices are stored row by row, padded to NXP columns
- * so that inner loops fill whole vector registers. NU and NROW (rows per stage) come from the compiler's command line. */
+ * so that inner loops fill whole vector registers. NX, NU, NROW (rows per stage), ROW_STATES (the first states, on which
+ * rows depend), PRICES (kinds of rows) and ROW_PRICES (which of them each row pays) come from the compiler's command line. */
 #include <math.h>
 #include <string.h>
 
-#define NX 13
-#define NXP 16
 #define MAXN 64
 #ifdef __AVX512F__ /* numbers in a vector register, and rows of a product that are summed up in registers at a time */
 #define VL 8
@@ -14,6 +13,7 @@
 #define ROWS 2
 #endif
 #define PADDED(n) (((n) + VL - 1) / VL * VL)
+#define NXP ((NX + 7) / 8 * 8)
 #define NUP PADDED(NU)
 #define NW (NXP + NUP) /* columns of [A B] */
 
@@ -28,10 +28,12 @@ typedef struct {
   double l1, l2;
 } Penalty;
 
+static const int price_of_row[NROW] = {ROW_PRICES};
+
 typedef struct {
   double AB[NX][NW], b[NXP];               /* dynamics: A in the first NXP columns, B behind it */
   double Q[NX][NXP], q[NXP], R[NU], r[NU]; /* cost */
-  double C[NROW][7], h[NROW], gap[NROW];   /* rows on p and q */
+  double C[NROW][ROW_STATES], h[NROW], gap[NROW];   /* rows on the first states */
   double lo[NU], hi[NU];
   Pair box_lo[NU], box_hi[NU], soft[NROW], hard[NROW];
   /* per factorisation */

@@ -1,20 +1,21 @@
 /* One real-time iteration in one call: linearise every stage, solve the QP, take the step.
  *
- * NU, NROW (rows per stage), NS, NG (lengths of the stage and the global parameters) and FIRST (the first state that the
- * motion depends on) come from the compiler's command line. */
+ * NX, NU, NROW (rows per stage), NS, NG (lengths of the stage and the global parameters) and FIRST (the first state that the
+ * motion depends on) come from the compiler's command line. The states 3 to 6 are a unit quaternion, the three before it a
+ * position, whatever comes behind it velocities. */
 #include "qp.h"
 
 #include "linearise.h"
 
 /* weights: input, proximal, rate (stage 0). limits: lo, hi, trim, previous command, rate limit per stage 0: 5×NU.
- * max_step: position, quaternion, velocity. x (n+1)×13 and u n×NU are read as the guess and overwritten. */
+ * max_step: position, quaternion, velocity. x (n+1)×NX and u n×NU are read as the guess and overwritten. */
 int rti_step(int n, double *x, double *u, const double *dt, const double *sp, const double *g, const double *weights,
              const double *limits, const double *penalties, const double *max_step, int max_iter, double tol,
              Stage *st, casadi_int *iw, double *w, Report *rep) {
   const double *lo = limits, *hi = limits + NU, *trim = limits + 2 * NU, *prev = limits + 3 * NU, *rate = limits + 4 * NU;
-  Penalty pen[4]; /* soft distance, soft sight, hard distance, hard sight */
+  Penalty pen[2 * PRICES]; /* soft ones, then hard ones */
   if (n >= MAXN) return 3;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 2 * PRICES; ++i) {
     pen[i].l1 = penalties[2 * i];
     pen[i].l2 = penalties[2 * i + 1];
   }

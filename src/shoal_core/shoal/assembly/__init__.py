@@ -1,0 +1,1 @@
+"""Rigidly joined vehicles: joints, the constraint engine, and the composite that a controller flies."""

@@ -1,0 +1,116 @@
+"""Assembly files: which modules, and how they are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field, ValidationError, model_validator
+
+from shoal.assembly.composite import Composite, compose
+from shoal.assembly.hulls import overlap_m
+from shoal.assembly.joints import Assembly, Joint, Pose
+from shoal.config.file_model import FileModel, Vector
+from shoal.config.files import find_config, load_yaml
+from shoal.errors import ShoalError
+from shoal.frames import from_euler
+from shoal.vehicles.description import Vehicle, load_vehicle
+
+TOUCHING_M = 0.01  # hulls are boxes here; real ones have rounded corners
+
+
+class ModuleEntry(FileModel):
+    """One module: a vehicle type with one of its parameter sets."""
+
+    type: str = "bluerov2_heavy"
+    parameter_set: str | None = None
+    thrust_limit_N: float | None = Field(default=None, gt=0)  # per thruster and direction; None: the parameter set's
+
+    def vehicle(self) -> Vehicle:
+        """Its description, loaded."""
+        vehicle = load_vehicle(self.type, self.parameter_set)
+        return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
+
+
+class JointEntry(FileModel):
+    """A point of each module that coincide, and how B is turned against A (roll, pitch, yaw)."""
+
+    a: str
+    b: str
+    at_a_m: Vector  # A's body frame, FRD
+    at_b_m: Vector  # B's
+    attitude_deg: Vector = (0.0, 0.0, 0.0)
+
+    def joint(self) -> Joint:
+        """The same as a value."""
+        attitude = from_euler(*np.radians(self.attitude_deg).tolist())
+        return Joint(self.a, self.b, np.array(self.at_a_m), np.array(self.at_b_m), attitude)
+
+
+class AssemblyFile(FileModel):
+    """An assembly file, validated."""
+
+    version: int = Field(ge=1, le=1)
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    description: str = ""
+    source: str = ""
+    modules: Mapping[str, ModuleEntry] = Field(min_length=1)
+    joints: tuple[JointEntry, ...] = ()
+    frame: str | None = (
+        None  # a module, whose body frame the assembly's is; None: its axes are the first one's, at the CG
+    )
+
+    @model_validator(mode="after")
+    def _frame_of_a_module(self) -> AssemblyFile:
+        if self.frame is not None and self.frame not in self.modules:
+            raise ValueError(f"frame is '{self.frame}'; expected one of {', '.join(self.modules)}")
+        return self
+
+    def assembly(self, modules: Mapping[str, Vehicle] | None = None) -> Assembly:
+        """The graph, with the described modules or with others in their places."""
+        found = {name: entry.vehicle() for name, entry in self.modules.items()} if modules is None else modules
+        return Assembly(found, tuple(entry.joint() for entry in self.joints))
+
+    def composite(self, modules: Mapping[str, Vehicle] | None = None) -> Composite:
+        """All of it as one vehicle. The drawing, not the modules' masses, says where its frame is."""
+        described = self.assembly()
+        group = tuple(described.modules)
+        poses = described.poses(group)
+        frame = poses[self.frame] if self.frame is not None else _at_centre(described, group)
+        return compose(described if modules is None else self.assembly(modules), group, frame)
+
+
+def _at_centre(assembly: Assembly, group: tuple[str, ...]) -> Pose:
+    """The first module's axes at the centre of mass, seen from the first module."""
+    return compose(assembly, group).poses[group[0]].inverse()
+
+
+def load_assembly(name_or_path: str | Path) -> AssemblyFile:
+    """An assembly by name or file; modules, joints, loops and hulls are checked as well."""
+    path = find_config("assemblies", name_or_path)
+    file = load_yaml(path, AssemblyFile)
+    try:
+        assembly = file.assembly()
+        _check(assembly)
+        file.composite()
+    except (ShoalError, ValidationError) as error:
+        raise ShoalError(f"{path}: {error}") from None
+    return file
+
+
+def _check(assembly: Assembly) -> None:
+    groups = assembly.groups()
+    if len(groups) > 1:
+        raise ShoalError(
+            f"joints: nothing joins {', '.join(groups[1])} to '{groups[0][0]}'; expected one connected assembly"
+        )
+    poses = assembly.poses(groups[0])
+    for a, b in combinations(groups[0], 2):
+        deep_m = overlap_m(poses[a], assembly.modules[a].size_m, poses[b], assembly.modules[b].size_m)
+        if deep_m > TOUCHING_M:
+            raise ShoalError(
+                f"joints: the hulls of {a} and {b} overlap by {deep_m:.3g} m; expected modules side by side "
+                f"(at most {TOUCHING_M:g} m)"
+            )

@@ -1,0 +1,135 @@
+"""The experiments of Ng 2024 (ch. 5): settling sweep, frequency response, old against new model, a pilot's dive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.autopilot.attitude import ModelBasedLaw, PdLaw, WantedAttitude
+from shoal.autopilot.dive import Dive
+from shoal.autopilot.gains import attitude_gains
+from shoal.autopilot.step_response import (
+    AttitudeLoop,
+    LoopTiming,
+    Response,
+    filtered_step_to,
+    overshoot,
+    settling_s,
+    step_to,
+)
+from shoal.vehicles.description import Vehicle, load_vehicle
+from shoal.vehicles.mixers import heuristic, largest_wrench
+
+Array = NDArray[np.float64]
+QUARTER_TURN = np.array([0.0, 0.0, np.pi / 2])
+TANK = LoopTiming(latency_s=0.06, thruster_lag_s=0.15)  # stands in for the tank, whose data are not published
+TANK_DAMPING = 0.9
+
+
+@dataclass(frozen=True)
+class Step:
+    """A quarter turn in yaw."""
+
+    omega_radps: float
+    overshoot: float  # share of the step
+    settling_s: float  # ±5 %
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Of roll, pitch and yaw over a dive."""
+
+    rms_deg: Array  # (3,)
+    iae_deg_s: Array  # (3,) integral of the absolute error
+    effort: Array  # (3,) Σ|u| over the steps, u as a share of the largest moment
+
+
+def loop_of(vehicle: Vehicle, law: str, omega_radps: float, noise_deg: float = 0.0, seed: int = 0) -> AttitudeLoop:
+    """With the calibrated latency and lag; `law`: pd or model."""
+    if law == "pd":
+        pd = PdLaw(vehicle, attitude_gains(vehicle, omega_radps))
+        return AttitudeLoop(vehicle, pd, LoopTiming(), noise_deg=noise_deg, seed=seed)
+    model = ModelBasedLaw(vehicle, omega_radps)
+    return AttitudeLoop(vehicle, model, LoopTiming(), predict=True, noise_deg=noise_deg, seed=seed)
+
+
+def step(vehicle: Vehicle, law: str, omega_radps: float, duration_s: float = 9.0) -> Step:
+    """The model-based law through its filter, the PD without."""
+    ahead_s = LoopTiming().latency_s + LoopTiming().thruster_lag_s
+    wanted = step_to(QUARTER_TURN) if law == "pd" else filtered_step_to(QUARTER_TURN, omega_radps, ahead_s)
+    found = loop_of(vehicle, law, omega_radps).run(wanted, duration_s)
+    return Step(omega_radps, overshoot(found), settling_s(found))
+
+
+def sine(amplitude_rad: float, omega_radps: float) -> Callable[[float], WantedAttitude]:
+    """In yaw, with its rate and acceleration."""
+
+    def wanted(t_s: float) -> WantedAttitude:
+        s, c, w = np.sin(omega_radps * t_s), np.cos(omega_radps * t_s), omega_radps
+        axis = np.array([0.0, 0.0, amplitude_rad])
+        return WantedAttitude(axis * s, axis * w * c, -axis * w * w * s)
+
+    return wanted
+
+
+def frequency(vehicle: Vehicle, law: str, omega_radps: float, at_radps: float) -> tuple[float, float]:
+    """Gain and phase (rad, below zero: behind) of yaw for a sine of 30°, from the first harmonic of five periods."""
+    period_s = 2 * np.pi / at_radps
+    skipped_s = max(6.0, 2 * period_s)
+    found = loop_of(vehicle, law, omega_radps).run(sine(np.radians(30), at_radps), skipped_s + 5 * period_s)
+    late = found.times_s > skipped_s
+    basis = np.exp(-1j * at_radps * found.times_s[late])
+    answer = 2 * np.mean(found.angles_rad[late, 2] * basis) / (-1j * np.radians(30))
+    return float(abs(answer)), float(np.angle(answer))
+
+
+def dive(
+    vehicle: Vehicle, course: Dive, law: str, omega_radps: float, preview_s: float = 0.0, seed: int = 0
+) -> Tracking:
+    """Angles held by the law, forces by the pilot; noise of 0.5° and 0.5 °/s. `preview_s`: known so far ahead."""
+    loop, largest = loop_of(vehicle, law, omega_radps, 0.5, seed), largest_wrench(vehicle)
+    found = loop.run(
+        lambda t: course.wanted(t + preview_s), course.duration_s, lambda t: largest[:3] * course.effort(t)
+    )
+    wanted = np.array([course.wanted(t).angles_rad for t in found.times_s])
+    error = np.degrees((found.angles_rad - wanted + np.pi) % (2 * np.pi) - np.pi)
+    h = LoopTiming().period_s
+    effort = np.abs(np.clip(found.moments_Nm / largest[3:], -1, 1)).sum(axis=0)
+    return Tracking(np.sqrt(np.mean(error**2, axis=0)), h * np.abs(error).sum(axis=0), effort)
+
+
+def square_law(plant: Vehicle, largest: Array) -> Callable[[Array], Array]:
+    """ArduSub's old mixer into its old simulator: signs, a dead zone of 25 µs, and thrust by the signal's square."""
+
+    def mixer(wrench: Array) -> Array:
+        out = (heuristic(plant, np.clip(wrench / largest, -1, 1)) - 1500.0) / 400.0
+        out = np.where(np.abs(out) < 25.0 / 400.0, 0.0, out)
+        return np.where(out > 0, plant.input_max_N, -plant.input_min_N) * out * np.abs(out)
+
+    return mixer
+
+
+def normalised_error(found: Response, truth: Response) -> float:
+    """(5.25): mean of |ψ − ψ_tank| / ψ_tank over the window, where the tank's has passed 1°."""
+    moved = truth.angles_rad[:, 2] > np.radians(1)
+    apart = np.abs(found.angles_rad[moved, 2] - truth.angles_rad[moved, 2])
+    return float(np.mean(apart / truth.angles_rad[moved, 2]))
+
+
+def old_and_new(vehicle: Vehicle, omegas: Sequence[float]) -> list[tuple[float, float]]:
+    """Errors of the old simulator with its mixer and of the new one, in a yaw step of 5 s (form of Table 5.1)."""
+    old = load_vehicle("ardusub_sitl")
+    rows = []
+    for omega in omegas:
+        law = PdLaw(vehicle, attitude_gains(vehicle, omega))
+        runs = [
+            AttitudeLoop(vehicle, law, TANK, plant=vehicle.scaled(damping=TANK_DAMPING)),
+            AttitudeLoop(vehicle, law, LoopTiming(), plant=old, mixer=square_law(old, largest_wrench(vehicle))),
+            AttitudeLoop(vehicle, law, LoopTiming()),
+        ]
+        tank, crude, new = (loop.run(step_to(QUARTER_TURN), 5.0) for loop in runs)
+        rows.append((normalised_error(crude, tank), normalised_error(new, tank)))
+    return rows

@@ -1,0 +1,96 @@
+"""`shoal assembly list | show`: joined vehicles as one: mass, centre, inputs, top speeds, a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shoal.assembly.composite import Composite
+
+app = typer.Typer(no_args_is_help=True, help="Assemblies of joined vehicles: composite numbers, top speeds, picture.")
+
+
+@app.command("list")
+def list_assemblies() -> None:
+    """All assemblies."""
+    from rich.table import Table
+
+    from shoal.assembly.file import load_assembly
+    from shoal.config.files import list_configs
+    from shoal.console import out
+
+    table = Table("assembly", "modules", "joints", r"mass \[kg]", "inputs", "description")
+    for name in list_configs("assemblies"):
+        file = load_assembly(name)
+        vehicle = file.composite().vehicle
+        counts = str(len(file.modules)), str(len(file.joints)), f"{vehicle.mass_kg:g}", str(vehicle.input_count)
+        table.add_row(name, *counts, file.description)
+    out().print(table)
+
+
+@app.command("show")
+def show_assembly(
+    name: str = typer.Argument(help="Name of an assembly, or a file."),
+    picture: Path = typer.Option(None, "--picture", "-p", help="Write a picture with all thrusters (PNG, SVG, PDF)."),
+) -> None:
+    """Composite mass, centre, modules in their places, top speeds in all axes."""
+    from shoal.assembly.file import load_assembly
+    from shoal.commands.vehicle import speeds_table
+    from shoal.console import out
+    from shoal.vehicles.functions import VehicleModel
+
+    file = load_assembly(name)
+    composite = file.composite()
+    console = out()
+    console.print(f"[bold]{file.name}[/]  {file.description}")
+    console.print(_modules(composite))
+    console.print(_numbers(composite))
+    console.print(speeds_table(VehicleModel(composite.vehicle)))
+    if picture is not None:
+        from shoal.reports.plots.vehicle_picture import draw_vehicle
+
+        console.print(f"picture: {draw_vehicle(composite.vehicle, picture)}")
+
+
+def _modules(composite: Composite) -> Table:
+    import numpy as np
+    from rich.table import Table
+
+    from shoal.frames import yaw_of
+
+    table = Table("module", r"at \[m], body FRD", "heading", "inputs", title="Modules", title_justify="left")
+    for module, pose in composite.poses.items():
+        place = "  ".join(f"{x:+.3f}" for x in pose.position_m)
+        share = composite.inputs[module]
+        table.add_row(module, place, f"{np.degrees(yaw_of(pose.attitude)):+.0f}°", f"{share.start}–{share.stop - 1}")
+    return table
+
+
+def _numbers(composite: Composite) -> Table:
+    import numpy as np
+    from rich.table import Table
+
+    from shoal.vehicles.description import AXES
+    from shoal.vehicles.parameters import mass_matrix
+
+    v = composite.vehicle
+    table = Table("quantity", "value", "unit", title="Composite", title_justify="left")
+    table.add_row("mass", f"{v.mass_kg:.4g}", "kg")
+    table.add_row("weight − buoyancy", f"{v.weight_N - v.buoyancy_N:+.3g}", "N")
+    table.add_row("centre of gravity", "  ".join(f"{x:+.4f}" for x in v.cg_m), "m")
+    table.add_row("centre of buoyancy", "  ".join(f"{x:+.4f}" for x in v.cb_m), "m")
+    table.add_row("mass with added mass", "  ".join(f"{x:.4g}" for x in np.diag(mass_matrix(v))), "kg, kg m²")
+    table.add_row("size", " × ".join(f"{x:.3g}" for x in v.size_m), "m")
+    table.add_row("inputs", str(v.input_count), "")
+    table.add_row("controllable axes", ", ".join(axis for axis in AXES if axis in v.controlled_axes), "")
+    return table
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands."""
+    root.add_typer(app, name="assembly")

@@ -1,0 +1,354 @@
+"""Which thruster does not do what it is asked: what the model misses, against each thruster's signature.
+
+A thruster of gain g that is asked for u leaves a wrench of (g − 1) u along its own column of B; one that is stuck at s
+leaves s − u. No other error of a model has forces and moments in just that proportion. Two ways lead to a suspect:
+
+* the missing wrench is large, and one thruster alone explains nearly all of it;
+* a test: thrusters push against each other so that a healthy vehicle feels nothing, forth, back and forth again;
+  what is felt in that rhythm shows a weak thruster that has little to do otherwise.
+
+A suspect is taken out of use and asked for a push forth and back by itself; the answer says what is the matter with it,
+or that nothing is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from shoal.codegen import Buffered, compiled
+from shoal.config.file_model import FileModel
+from shoal.frames import matrix
+from shoal.messages.state import ATTITUDE, TWIST
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.dynamics import Dynamics
+from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.scale import VehicleScale, scales_with
+
+Array = NDArray[np.float64]
+Kind = Literal["suspect", "dead", "weak", "reversed", "stuck"]
+BANDWIDTH_RADPS = 6.0  # of the filter on the missing wrench
+LOOK_S = 0.1  # evidence is weighed this often
+MEMORY_S = 1.0  # of evidence
+WATER_S = 5.0  # memory of the current: the estimator takes for water within a second what a thruster does wrong
+USUAL_S, FIRST_S = 15.0, 3.0  # memory of what the model misses usually; at first it is nothing, kept for this long
+SETTLE_S = 0.5  # until force and filter have followed a change of command
+WARM_UP_S = 2.0  # after a start, before anything is believed
+APART = 0.25  # of the missing wrench: how much worse the next thruster must explain it
+TESTED_APART = 1.5  # the same of a test, as a factor
+TESTED_LEVEL = 2.5  # squared sigmas: what a test must show at least
+TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster …
+TESTED_NOISE = 4.0  # … but for this much, squared sigmas, which is always there
+TESTED_LOSS = 0.3  # of gain, that a test must show
+SOUND, FAILING = 0.8, 0.3  # gain from which on a suspect is acquitted, below which it is dead
+EXCUSED_S = 20.0  # a thruster that was found sound is not suspected again so soon
+
+
+class ThrusterWatchSettings(FileModel):
+    """When a thruster is suspected, how it is tested, and which ones are not to be used at all."""
+
+    enabled: bool = Field(default=True, description="off: thrusters are taken to do what they are asked")
+    out_of_use: str = Field(default="", description="thrusters not to be used, by name, separated by commas")
+    force_N: float = Field(
+        default=1.5,
+        gt=0,
+        description="one sigma of forces that the model misses",
+        json_schema_extra=scales_with("input"),
+    )
+    moment_Nm: float = Field(
+        default=0.15, gt=0, description="the same of moments", json_schema_extra=scales_with("moment")
+    )
+    level: float = Field(default=20.0, gt=0, description="missing wrench that is looked into, squared sigmas")
+    unexplained: float = Field(default=0.15, gt=0, lt=1, description="share of it that the suspect may leave open")
+    lasting_s: float = Field(default=0.4, ge=0, description="so long, before a thruster is a suspect")
+    test_every_s: float = Field(
+        default=0.0,
+        ge=0,
+        description="between two tests that show weak thrusters with little to do; 0: no thrust that nobody asked for",
+    )
+    test_N: float = Field(default=4.0, gt=0, description="push of a test", json_schema_extra=scales_with("input"))
+    test_s: float = Field(default=1.6, gt=0, description="length of a test: forth, back, forth")
+    stuck_N: float = Field(
+        default=2.5, gt=0, description="force of an idle thruster that is stuck", json_schema_extra=scales_with("input")
+    )
+
+
+@dataclass(frozen=True)
+class ThrusterFault:
+    """What is the matter with an input."""
+
+    kind: Kind
+    gain: float = 0.0  # force per force asked for
+    force_N: float = 0.0  # of one that is stuck
+    certainty: float = 0.0  # 0 to 1
+
+
+class ThrusterWatch:
+    """`see` each measurement; `faults` by input says who is out of use, and why."""
+
+    def __init__(self, vehicle: Vehicle, settings: ThrusterWatchSettings) -> None:
+        self.settings = VehicleScale.of(vehicle).fit(settings)
+        s, self._matrix = self.settings, vehicle.input_matrix  # with all thrusters
+        self._scale = np.repeat([1 / s.force_N, 1 / s.moment_Nm], 3)
+        self._signatures = self._scale[:, None] * self._matrix  # (6,n)
+        self._length2 = np.maximum((self._signatures**2).sum(axis=0), 1e-12)
+        self._fixed = np.array([t.kind == "fixed" for t in vehicle.thrusters for _ in range(t.inputs)])
+        self.faults: dict[int, ThrusterFault] = {}
+        self._excused_s: dict[int, float] = {}
+        self.set_vehicle(vehicle)
+        self.clear()
+
+    def set_vehicle(self, vehicle: Vehicle) -> None:
+        """Other numbers, or some thrusters without effect."""
+        structure = structure_of(vehicle)
+        self._acceleration = Buffered(_acceleration(structure))
+        self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
+        self._mass, self._used = mass_matrix(vehicle), vehicle.input_matrix
+        self._per_thrust = np.linalg.inv(self._mass) @ self._used
+        self._opposed = opposed(np.where(self._fixed, self._used, 0.0))
+
+    def clear(self) -> None:
+        """Nothing is known of the time before; what was found stays."""
+        self._twist: Array | None = None
+        self._missing, self._current = np.zeros(6), np.zeros(3)  # acceleration; NED
+        count = self._matrix.shape[1]
+        self._lag, self._felt = np.zeros(count), np.zeros(count)  # the same filter on what was asked for
+        self._usual, self._usual_s = np.zeros(6), FIRST_S
+        self._since_s = self._looked_s = -math.inf
+        self._suspect, self._suspected_s = -1, math.inf
+        self._test_s, self._tested, self._rows = -math.inf, -1, list[tuple[float, Array, Array]]()
+        self._alone: int | None = None  # who is tested by itself
+        self._forget()
+
+    def _forget(self) -> None:
+        count = self._matrix.shape[1]
+        self._zz, self._weight = 0.0, 0.0
+        self._p, self._pu, self._uu, self._u = (np.zeros(count) for _ in range(4))
+
+    # -- the missing wrench -------------------------------------------------------------------------------------------
+
+    def see(
+        self, stamp_s: float, duration_s: float, force_N: Array, measured: Array, state: Array, current_mps: Array
+    ) -> bool:
+        """A measurement (13,), the estimate with it, and the mean force (n,) since the last one, as believed.
+
+        Whether other thrusters are to be used from now on.
+        """
+        if self._twist is None:
+            self._twist, self._since_s, self._looked_s = measured[TWIST].copy(), stamp_s, stamp_s
+            self._test_s = stamp_s + WARM_UP_S
+            return False
+        function, h = self._acceleration, duration_s
+        if self._alone is None:
+            self._current += (1 - math.exp(-h / WATER_S)) * (current_mps - self._current)
+        function.inputs[0][:], function.inputs[1][:] = state, self._current
+        function.call()
+        left = math.exp(-BANDWIDTH_RADPS * h)
+        kept, gain = left**2, (1 - left) ** 2 / h  # a critically damped α-β filter
+        expected = self._twist + h * (function.outputs[0] + self._per_thrust @ force_N + self._missing)
+        error = measured[TWIST] - expected
+        self._twist = measured[TWIST] - kept * error
+        self._missing = self._missing + gain * error
+        error_N = self._lag + h * (force_N - self._felt)
+        self._lag = kept * error_N
+        self._felt = self._felt + gain * error_N
+        if stamp_s - self._looked_s < LOOK_S - 1e-6:
+            return False
+        elapsed_s, self._looked_s = stamp_s - self._looked_s, stamp_s
+        return self._look(stamp_s, elapsed_s, state)
+
+    def _look(self, stamp_s: float, elapsed_s: float, state: Array) -> bool:
+        wrench, r = self._mass @ self._missing, matrix(state[ATTITUDE])
+        usual = self._usual.copy()  # weight and water push in the world's axes, moments turn with the vehicle
+        usual[:3] = r.T @ usual[:3]
+        z = self._scale * (wrench - usual)
+        if self._alone is None:
+            wrench[:3] = r @ wrench[:3]
+            self._usual_s = min(USUAL_S, self._usual_s + elapsed_s)
+            self._usual += elapsed_s / self._usual_s * (wrench - self._usual)
+        if stamp_s < self._since_s + WARM_UP_S:
+            return False
+        if self._rhythm(stamp_s, z):
+            return True
+        return self._alone is None and self._weigh(stamp_s, elapsed_s, z)
+
+    # -- a large one --------------------------------------------------------------------------------------------------
+
+    def _weigh(self, stamp_s: float, elapsed_s: float, z: Array) -> bool:
+        """Least squares of each thruster's gain, or of the force it is stuck at, over the last second."""
+        s, felt, q = self.settings, self._felt, z @ self._signatures
+        old = math.exp(-elapsed_s / MEMORY_S)
+        new = 1 - old
+        self._zz, self._weight = old * self._zz + new * float(z @ z), old * self._weight + new
+        self._p, self._pu = old * self._p + new * q, old * self._pu + new * q * felt
+        self._uu, self._u = old * self._uu + new * felt**2, old * self._u + new * felt
+        if self._zz < s.level:
+            self._suspect = -1
+            return False
+        loss = np.clip(-self._pu / np.maximum(self._length2 * self._uu, 1e-9), 0.0, 2.0)
+        explained = -2 * loss * self._pu - loss**2 * self._length2 * self._uu
+        force = (self._p / self._length2 + self._u) / self._weight
+        stuck = (
+            2 * force * self._p
+            - 2 * self._pu
+            - self._length2 * (force**2 * self._weight - 2 * force * self._u + self._uu)
+        )
+        best = np.where(self._fixed, np.maximum(explained, stuck), 0.0)
+        i = int(np.argmax(best))
+        next_best = float(np.max(np.delete(best, i))) if len(best) > 1 else 0.0
+        found = best[i] > (1 - s.unexplained) * self._zz and best[i] - next_best > APART * self._zz
+        if not found or i in self.faults or stamp_s < self._excused_s.get(i, -math.inf):
+            self._suspect = -1
+            return False
+        if i != self._suspect:
+            self._suspect, self._suspected_s = i, stamp_s
+        if stamp_s - self._suspected_s < s.lasting_s:
+            return False
+        self._take_out(stamp_s, i, min(1.0, best[i] / self._zz))
+        return True
+
+    def _take_out(self, stamp_s: float, i: int, certainty: float, found: Kind = "suspect") -> None:
+        self.faults[i] = ThrusterFault(found, certainty=certainty)
+        self._begin_test(stamp_s + SETTLE_S, alone=i)
+        self._forget()
+
+    # -- tests --------------------------------------------------------------------------------------------------------
+
+    def _begin_test(self, stamp_s: float, alone: int | None = None) -> None:
+        self._test_s, self._alone, self._rows = stamp_s, alone, []
+
+    def test_N(self, t_s: float, command_N: Array, lower_N: Array, upper_N: Array) -> Array:
+        """(n,) to add to a command: forth, back and forth, as far as the limits leave room for both."""
+        s, none = self.settings, np.zeros(len(command_N))
+        phase = (t_s - self._test_s) / s.test_s
+        if not 0 <= phase < 1 or (self._alone is None and s.test_every_s == 0):
+            return none
+        sign = 1.0 if phase < 0.25 or phase >= 0.75 else -1.0
+        if self._alone is not None:
+            none[self._alone] = sign * s.test_N
+            return none
+        room_N = np.minimum(upper_N - command_N, command_N - lower_N)[self._opposed != 0]
+        push_N = min(s.test_N, float(room_N.min())) if len(room_N) else 0.0
+        return sign * max(0.0, push_N) * self._opposed
+
+    def _rhythm(self, stamp_s: float, z: Array) -> bool:
+        """Gather a test's answers, and judge when it is over; whether that changes who is used."""
+        s = self.settings
+        if stamp_s < self._test_s:
+            return False
+        if stamp_s <= self._test_s + s.test_s + SETTLE_S:
+            self._rows.append((stamp_s, z, self._felt.copy()))
+            return False
+        rows, alone, self._rows = self._rows, self._alone, []
+        changed = False
+        if alone is not None:
+            self._alone = None
+            changed = self._judge(stamp_s, alone, rows)
+        elif s.test_every_s > 0 and len(rows) >= 8:
+            again, self._tested = self._tested, self._tested_loss(stamp_s, rows)
+            if self._tested >= 0:
+                if self._tested == again:
+                    self._tested = -1
+                    self._take_out(stamp_s, again, self._share, _kind(1 - self._loss))
+                    return True
+                self._begin_test(stamp_s)  # once more, at once
+                return False
+        self._begin_test(stamp_s + max(s.test_every_s - s.test_s - SETTLE_S, 0.0) if s.test_every_s else math.inf)
+        return changed
+
+    def _tested_loss(self, stamp_s: float, rows: list[tuple[float, Array, Array]]) -> int:
+        """The input that a test shows to give too little, or -1."""
+        z, felt = _varying(rows)
+        pu, uu = np.einsum("ki,ki->i", z @ self._signatures, felt), (felt**2).sum(axis=0)
+        loss = -pu / np.maximum(self._length2 * uu, 1e-9)
+        explained = np.where((loss > 0) & self._fixed & (self._opposed != 0), loss**2 * self._length2 * uu, 0.0)
+        i = int(np.argmax(explained))
+        self._loss, self._share = (
+            float(loss[i]),
+            float(explained[i] / max((z**2).sum() - TESTED_NOISE, explained[i], 1e-9)),
+        )
+        next_best = float(np.max(np.delete(explained, i))) if len(explained) > 1 else 0.0
+        clear = explained[i] > max(TESTED_APART * next_best, TESTED_LEVEL)
+        excused = stamp_s < self._excused_s.get(i, -math.inf)
+        return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SHARE and not excused else -1
+
+    def _judge(self, stamp_s: float, i: int, rows: list[tuple[float, Array, Array]]) -> bool:
+        """What a suspect did by itself; whether it may be used again."""
+        if i not in self.faults:  # an operator was faster
+            return False
+        self._usual_s = FIRST_S  # what it leaves is to be expected from now on
+        if len(rows) < 8:
+            self.faults[i] = ThrusterFault("dead", certainty=self.faults[i].certainty)
+            return False
+        z, felt = _varying(rows)
+        answer = z @ self._signatures[:, i]
+        gain = float(answer @ felt[:, i] / max(self._length2[i] * float(felt[:, i] @ felt[:, i]), 1e-9))
+        force_N = float(np.mean([row[1] @ self._signatures[:, i] for row in rows]) / self._length2[i])
+        found = self.faults[i]
+        if abs(gain) < 0.5 and abs(force_N) > self.settings.stuck_N:
+            self.faults[i] = ThrusterFault("stuck", 0.0, force_N, found.certainty)
+            return False
+        if gain > SOUND:
+            del self.faults[i]
+            self._excused_s[i] = stamp_s + EXCUSED_S
+            return True
+        self.faults[i] = ThrusterFault(_kind(gain), gain, 0.0, found.certainty)
+        return False
+
+    def acquit(self) -> None:
+        """By order: all are used again, and may be suspected anew."""
+        self.faults.clear()
+        self._excused_s.clear()
+        self._alone, self._tested, self._usual_s = None, -1, FIRST_S
+        self._forget()
+
+
+def _kind(gain: float) -> Kind:
+    return "weak" if gain > FAILING else "dead" if gain > -FAILING else "reversed"
+
+
+def _varying(rows: list[tuple[float, Array, Array]]) -> tuple[Array, Array]:
+    """Wrenches (K,6) and forces (K,n) of a test without mean and trend: what else goes on is slower."""
+    times = np.array([row[0] for row in rows])
+    basis = np.column_stack([np.ones_like(times), times - times.mean()])
+    basis /= np.linalg.norm(basis, axis=0)
+    z, felt = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+    return z - basis @ (basis.T @ z), felt - basis @ (basis.T @ felt)
+
+
+def opposed(input_matrix: Array) -> Array:
+    """(n,) of at most 1: inputs that push against each other without any wrench, as many of them as possible.
+
+    Zeros where there are none. Of all combinations of a basis of the null space with signs, the most even one.
+    """
+    _, values, right = np.linalg.svd(input_matrix)
+    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-12)))
+    used = np.linalg.norm(input_matrix, axis=0) > 0
+    basis = right[rank:] @ np.diag(used.astype(float))
+    free = [row for row in np.linalg.qr(basis.T)[0].T if np.allclose(input_matrix @ row, 0.0, atol=1e-9)]
+    rng, best = np.random.default_rng(0), np.zeros(input_matrix.shape[1])
+    for weights in rng.standard_normal((200, len(free))) if free else ():
+        found = np.asarray(weights @ np.array(free))
+        size = float(np.abs(found).max())
+        if size < 1e-9:
+            continue
+        found = np.where(np.abs(found) < 1e-9, 0.0, found) / size
+        if np.abs(found).sum() > np.abs(best).sum():
+            best = found
+    return best
+
+
+@lru_cache(maxsize=8)
+def _acceleration(structure: Structure) -> ca.Function:
+    """(x, current, theta) → (6,) without thrust."""
+    dynamics = Dynamics(structure)
+    x, current, theta = ca.SX.sym("x", 13), ca.SX.sym("current", 3), ca.SX.sym("theta", structure.length)
+    x_dot = dynamics.quaternion_ode(structure.split(theta), x, ca.SX.zeros(6), current)
+    return compiled(ca.Function("acceleration", [x, current, theta], [ca.densify(x_dot[TWIST])]))

@@ -1,0 +1,41 @@
+"""Settings of what is around a controller, and what it believes of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from shoal.config.file_model import FileModel
+from shoal.estimation.ekf import EstimatorSettings
+from shoal.estimation.thruster_faults import ThrusterWatchSettings
+from shoal.estimation.timing_bank import TimingBankSettings
+from shoal.fleet.gate import GateSettings
+from shoal.fleet.monitor import MonitorSettings
+from shoal.fleet.neighbours import NeighbourSettings
+from shoal.fleet.oscillation import OscillationSettings
+
+
+class AgentSettings(FileModel):
+    """What is around a controller: estimator, gate, monitor, timing, neighbours. `runtime:` of a controller file."""
+
+    estimator: EstimatorSettings = EstimatorSettings()
+    neighbours: NeighbourSettings = NeighbourSettings()
+    gate: GateSettings = GateSettings()
+    monitor: MonitorSettings = MonitorSettings()
+    timing: TimingBankSettings = TimingBankSettings()
+    oscillation: OscillationSettings = OscillationSettings()
+    thrusters: ThrusterWatchSettings = ThrusterWatchSettings()
+    thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
+    moment_lead: float = Field(
+        default=1.0, ge=1, le=4, description="the same of moments, at most thruster_lead: more costs delay margin"
+    )
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What is believed of time: nominal values, never a run's draw."""
+
+    period_s: float = 0.05
+    actuation_delay_s: float = 0.0  # from the odometry to the thrust that answers it
+    thruster_lag_s: float | None = None  # time constant; None: the vehicle description's mean

@@ -1,0 +1,79 @@
+"""Overdrive against the thrusters' lag: changes of force by one factor, changes of moment by another.
+
+A lag acts like a delay of its time constant; overdriving a change by a factor shortens it by that factor. The rotations
+cross over four times as high as the translations and have the least delay margin, so their overdrive is the smaller.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.estimation.ekf import StateEstimator
+from shoal.fleet.actuation import Actuation
+from shoal.frames import matrix
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
+from shoal.vehicles.description import Vehicle
+
+Array = NDArray[np.float64]
+
+
+class Leads(NamedTuple):
+    """Factors, and how long after a command reaches the thrusters it counts as acting."""
+
+    force: float
+    moment: float
+    force_s: float
+    moment_s: float
+
+    @staticmethod
+    def of(lag_s: float, force: float, moment: float) -> Leads:
+        """Moments never more than forces: their state is predicted further."""
+        moment = min(moment, force)
+        return Leads(force, moment, lag_s / force, lag_s / moment)
+
+
+class Overdrive:
+    """Of one vehicle's thrusters."""
+
+    def __init__(self, vehicle: Vehicle) -> None:
+        b = vehicle.input_matrix
+        self._moments = np.linalg.pinv(b)[:, 3:] @ b[3:]  # (n,n): the part of a change of thrust that makes moments
+
+    def command(self, acting_N: Array, wanted_N: Array, leads: Leads) -> Array:
+        """What brings lagging thrusters (n,) from the force that acts to the wanted one sooner."""
+        change_N = wanted_N - acting_N
+        overdriven = acting_N + leads.force * change_N
+        if leads.moment == leads.force:
+            return overdriven
+        return np.asarray(overdriven + (leads.moment - leads.force) * (self._moments @ change_N))
+
+
+def with_rotation(moved: Array, turned: Array) -> Array:
+    """Place and motion through the water of one state (13,), attitude and rates of another, a little later one."""
+    state = turned.copy()
+    state[POSITION] = moved[POSITION]
+    state[VELOCITY] = matrix(turned[ATTITUDE]).T @ (matrix(moved[ATTITUDE]) @ moved[VELOCITY])
+    return state
+
+
+def predicted(
+    estimator: StateEstimator, actuation: Actuation, times_s: tuple[float, float, float, float], longest_s: float
+) -> tuple[Array, Array]:
+    """The state (13,) ahead and the force (n,) that acts when the next command reaches the thrusters.
+
+    Times of the estimate, of that command's arrival, of the state, and of its attitude and rates.
+    """
+    stamp_s, act_s, start_s, turn_s = times_s
+    state, force = estimator.state, actuation.force_N
+    for segment in actuation.segments(stamp_s, act_s, longest_s):
+        state, force = estimator.step(state, force, segment)
+    acting_N = force
+    for segment in actuation.segments(act_s, start_s, longest_s):
+        state, force = estimator.step(state, force, segment)
+    moved = state
+    for segment in actuation.segments(start_s, turn_s, longest_s):
+        state, force = estimator.step(state, force, segment)
+    return (moved if state is moved else with_rotation(moved, state)), acting_N

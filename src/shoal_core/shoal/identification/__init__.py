@@ -1,0 +1,1 @@
+"""From recordings to a vehicle's numbers, with intervals, and validation of them."""

@@ -1,0 +1,23 @@
+"""What belongs to the day and not to the hull: ballast, thrust scale, delay and sag, found for a set that else stays.
+
+Published sets look far worse than they are when they are compared without these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shoal.identification.fit import FitSettings, fit
+from shoal.identification.motion_data import MotionData
+from shoal.identification.validation import Replay, replay_of_fit
+from shoal.vehicles.description import Vehicle
+
+OF_THE_DAY = ("net weight", "thrust scale", "delay")
+
+
+def calibrated(vehicle: Vehicle, training: Sequence[MotionData], name: str = "", sag_sigma: float = 0.0) -> Replay:
+    """The set with the training runs' ballast, thrust scale and delay (with `sag_sigma`, sag as well)."""
+    only = (*OF_THE_DAY, "sag") if sag_sigma > 0 else OF_THE_DAY
+    settings = replace(FitSettings(), thrust_scale_sigma=1.0, sag_sigma=sag_sigma, only=only, unexcited=1.0)
+    return replay_of_fit(fit(training, vehicle, settings=settings), name or vehicle.parameter_set)

@@ -1,0 +1,91 @@
+"""What a fit may change of a vehicle: each unknown with its prior, and the way to the model's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.vehicles.description import AXES, Vehicle
+
+Array = NDArray[np.float64]
+RELATIVE = 0.3  # one sigma of a coefficient from a vehicle file
+FLOOR = 0.1  # … of the largest of its kind, for coefficients that the file has as zero
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One number to be found."""
+
+    name: str
+    unit: str
+    prior: float
+    sigma: float
+    apply: Callable[[Vehicle, float], Vehicle] | None  # None: not a number of the vehicle
+    axis: int | None = None  # which has to be moved for it to be seen
+    positive: bool = False
+
+
+def vehicle_unknowns(vehicle: Vehicle) -> list[Unknown]:
+    """Added masses, linear and quadratic damping, net weight, righting arm."""
+    found = []
+    for key, units in (
+        ("added_mass", ("kg", "kg m²")),
+        ("linear_damping", ("N s/m", "N m s")),
+        ("quadratic_damping", ("N s²/m²", "N m s²")),
+    ):
+        diagonal = np.diag(getattr(vehicle, key))
+        for i, axis in enumerate(AXES):
+            largest = float(diagonal[3 * (i // 3) : 3 * (i // 3) + 3].max())
+            sigma = max(RELATIVE * float(diagonal[i]), FLOOR * largest, 1e-6)
+            if key == "added_mass":  # the mass in the file may be off as well
+                sigma = max(sigma, 0.2 * (vehicle.mass_kg if i < 3 else float(vehicle.inertia_kgm2[i - 3, i - 3])))
+            found.append(
+                Unknown(
+                    f"{axis} {key.replace('_', ' ')}", units[i // 3], float(diagonal[i]), sigma, _diagonal(key, i), i,
+                    positive=key != "added_mass",
+                )
+            )  # fmt: skip
+    # The mass couples surge with pitch and sway with roll where the CG is off the origin. Held at a wrong value it
+    # would set the scale of all thrust.
+    found.append(Unknown("mass", "kg", vehicle.mass_kg, 0.2 * vehicle.mass_kg, _mass, positive=True))
+    net_N = vehicle.weight_N - vehicle.buoyancy_N
+    found.append(Unknown("net weight", "N", net_N, 3.0, _net_weight, 2))
+    arm_m = float(vehicle.cg_m[2] - vehicle.cb_m[2])
+    found.append(Unknown("righting arm", "m", arm_m, max(0.3 * abs(arm_m), 0.005), _righting_arm))
+    return found
+
+
+def apply_all(vehicle: Vehicle, unknowns: list[Unknown], values: Array) -> Vehicle:
+    """The vehicle with these values."""
+    for unknown, value in zip(unknowns, values.tolist(), strict=True):
+        if unknown.apply is not None:
+            vehicle = unknown.apply(vehicle, value)
+    return vehicle
+
+
+def _diagonal(key: str, i: int) -> Callable[[Vehicle, float], Vehicle]:
+    def apply(vehicle: Vehicle, value: float) -> Vehicle:
+        matrix = getattr(vehicle, key).copy()
+        matrix[i, i] = value
+        changed: dict[str, Array] = {key: matrix}
+        return replace(vehicle, **changed)  # type: ignore[arg-type]  # one of the three matrices
+
+    return apply
+
+
+def _mass(vehicle: Vehicle, value: float) -> Vehicle:
+    """Weight and buoyancy stay: they are found by themselves."""
+    return replace(vehicle, mass_kg=value)
+
+
+def _net_weight(vehicle: Vehicle, value: float) -> Vehicle:
+    return replace(vehicle, weight_N=vehicle.buoyancy_N + value)
+
+
+def _righting_arm(vehicle: Vehicle, value: float) -> Vehicle:
+    centre = vehicle.cb_m.copy()
+    centre[2] = vehicle.cg_m[2] - value
+    return replace(vehicle, cb_m=centre)

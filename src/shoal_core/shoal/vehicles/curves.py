@@ -1,0 +1,115 @@
+"""What a thruster gives for what its device is sent, and back: sampled curves, from a table, a polynomial or a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from shoal.config.file_model import FileModel
+from shoal.config.files import find_config, load_yaml
+
+Array = NDArray[np.float64]
+_SAMPLES = 400  # of a polynomial, each way
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Force against signal, never falling, zero at neutral."""
+
+    unit: str  # of the signal: us (pulse width), 1/s (revolutions) or 1 (share of full)
+    neutral: float
+    step: float  # the device takes multiples of this; 0: anything
+    signals: Array  # (K,) increasing
+    forces_N: Array  # (K,) never falling
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Curve):
+            return NotImplemented
+        plain = (self.unit, self.neutral, self.step) == (other.unit, other.neutral, other.step)
+        return plain and np.array_equal(self.signals, other.signals) and np.array_equal(self.forces_N, other.forces_N)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def force_N(self, signal: Array) -> Array:
+        """What comes of a signal; beyond the ends, what the ends give."""
+        return np.interp(signal, self.signals, self.forces_N)
+
+    def signal(self, force_N: Array) -> Array:
+        """What to send for a force: neutral for none, an end for too much."""
+        found = np.interp(force_N, self.forces_N, self.signals)
+        if self.step:
+            found = np.round(found / self.step) * self.step
+        return np.where(np.abs(force_N) < 1e-9, self.neutral, found)
+
+
+def curve(unit: str, neutral: float, step: float, signals: Sequence[float] | Array, forces: Array) -> Curve:
+    """Measured forces scatter: from neutral outwards none may be smaller than the one before."""
+    at, forces = np.asarray(signals, dtype=float), np.array(forces, dtype=float)
+    above, below = at >= neutral, at <= neutral
+    forces[above] = np.maximum.accumulate(np.maximum(forces[above], 0.0))
+    forces[below] = np.minimum.accumulate(np.minimum(forces[below], 0.0)[::-1])[::-1]
+    return Curve(unit, neutral, step, at, forces)
+
+
+def polynomial(
+    unit: str, neutral: float, step: float, dead_zone: float, limit: float, forward: Sequence[float],
+    reverse: Sequence[float],
+) -> Curve:  # fmt: skip
+    """c₁ s + c₂ s² + … newtons at a signal s away from neutral, nothing within `dead_zone`, up to `limit`."""
+    away = np.linspace(max(dead_zone, 1e-9 * limit), limit, _SAMPLES)
+
+    def side(coefficients: Sequence[float]) -> Array:
+        powers = away[:, None] ** np.arange(1, len(coefficients) + 1)
+        return np.asarray(powers @ np.asarray(coefficients))
+
+    edge = away[0] * (1 - 1e-9)
+    signals = np.concatenate([neutral - away[::-1], [neutral - edge, neutral + edge], neutral + away])
+    return curve(unit, neutral, step, signals, np.concatenate([-side(reverse)[::-1], [0.0, 0.0], side(forward)]))
+
+
+class ThrusterTable(FileModel):
+    """Measured forces of a thruster by supply voltage: `config/thrusters/*.yaml`."""
+
+    version: int = Field(ge=1, le=1)
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    source: str = Field(min_length=10)
+    neutral_us: float
+    step_us: float = Field(ge=0)
+    voltages_V: list[float] = Field(min_length=1)
+    signals_us: list[float] = Field(min_length=3)
+    forces_N: list[list[float]]  # a row for each signal, a column for each voltage
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ThrusterTable:
+        for key, values in (("voltages_V", self.voltages_V), ("signals_us", self.signals_us)):
+            if any(b <= a for a, b in pairwise(values)):
+                raise ValueError(f"{key} = {values}: expected increasing numbers")
+        shape = [len(row) for row in self.forces_N]
+        if shape != [len(self.voltages_V)] * len(self.signals_us):
+            raise ValueError(
+                f"forces_N has {len(shape)} rows of {sorted(set(shape))}, expected {len(self.signals_us)} rows "
+                f"(signals_us) of {len(self.voltages_V)} (voltages_V)"
+            )
+        if not self.signals_us[0] < self.neutral_us < self.signals_us[-1]:
+            raise ValueError(f"neutral_us = {self.neutral_us}, expected between the first and the last of signals_us")
+        return self
+
+    def at(self, voltage_V: float) -> Curve:
+        """The curve at a voltage, straight between those measured."""
+        first, last = self.voltages_V[0], self.voltages_V[-1]
+        if not first <= voltage_V <= last:
+            raise ValueError(f"voltage of {voltage_V:g} V, expected {first:g} to {last:g} V ({self.name})")
+        forces = np.array([np.interp(voltage_V, self.voltages_V, row) for row in self.forces_N])
+        return curve("us", self.neutral_us, self.step_us, self.signals_us, forces)
+
+
+@lru_cache(maxsize=8)
+def load_table(name: str) -> ThrusterTable:
+    """A thruster's measurements by name or file."""
+    return load_yaml(find_config("thrusters", name), ThrusterTable)

@@ -1,0 +1,115 @@
+"""A group of joined modules as one vehicle: equal to the constraint engine, for any shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mur_modules import joined_in_a_row, module, stacked
+from shoal.assembly.composite import compose
+from shoal.assembly.constraints import ConstraintEngine
+from shoal.assembly.joints import Assembly, Joint, Pose
+from shoal.errors import ShoalError
+from shoal.messages.state import TWIST
+from shoal.vehicles.functions import VehicleModel, ode_function
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
+from vehicles_for_tests import full_matrices, shipped
+
+
+def tree(count: int) -> Assembly:
+    """Every module joined to one at random, with random points, angles and coefficients; full matrices among them."""
+    rng = np.random.default_rng(count)
+    modules, joints = {}, []
+    for i in range(count):
+        base = full_matrices() if i % 3 == 2 else shipped("wu2018")
+        modules[f"m{i}"] = base.scaled(*rng.uniform(0.8, 1.2, 4))
+        if i:
+            q = rng.normal(size=4)
+            joints.append(
+                Joint(f"m{rng.integers(i)}", f"m{i}", rng.normal(size=3), rng.normal(size=3), q / np.linalg.norm(q))
+            )
+    return Assembly(modules, tuple(joints))
+
+
+@pytest.mark.parametrize("assembly", [tree(2), tree(5), tree(10), joined_in_a_row(4, closed=True)])
+def test_accelerations_equal_the_constraint_engines(assembly: Assembly) -> None:
+    rng = np.random.default_rng(1)
+    group = assembly.groups()[0]
+    composite = compose(assembly, group)
+    structure = structure_of(composite.vehicle)
+    ode, theta = ode_function(structure), parameter_vector(composite.vehicle, structure)
+    engine = ConstraintEngine(assembly, stabilise_per_s=0.0)
+    for _ in range(5):
+        states = stacked(assembly, rng)
+        thrusts = [rng.uniform(-15, 15, m.input_count) for m in assembly.modules.values()]
+        wrenches = np.array([m.input_matrix @ u for m, u in zip(assembly.modules.values(), thrusts, strict=True)])
+        current = rng.normal(size=3) * 0.3
+        joined = engine.constrain(states, engine.free_accelerations(states, wrenches, current)).accelerations
+        own = composite.state_from(group[0], states[0])
+        found = np.array(ode(own, np.concatenate(thrusts), current, np.zeros(6), theta)).ravel()[TWIST]
+        each = np.array([composite.poses[name].twist() @ found for name in assembly.modules])
+        assert np.abs(each - joined).max() <= 1e-10 * np.abs(joined).max()
+
+
+def test_states_of_the_modules_and_back() -> None:
+    assembly = tree(5)
+    composite = compose(assembly, assembly.groups()[0])
+    states = stacked(assembly, np.random.default_rng(5))
+    own = composite.state_from("m3", states[3])
+    for state, found in zip(states, composite.module_states(own).values(), strict=True):
+        found[3:7] *= np.sign(found[3:7] @ state[3:7])
+        assert found == pytest.approx(state, abs=1e-12)
+
+
+def test_joining_at_a_speed_is_what_the_constraint_engine_says() -> None:
+    assembly = tree(4)
+    composite = compose(assembly, assembly.groups()[0])
+    states = stacked(assembly)
+    states[:, TWIST] = np.random.default_rng(3).normal(size=(4, 6))
+    after = ConstraintEngine(assembly).joined(states)
+    found = composite.joined(assembly.modules, dict(zip(assembly.modules, states, strict=True)))
+    assert found == pytest.approx(composite.state_from("m0", after[0]), abs=1e-12)
+
+
+def test_numbers_of_a_pair_side_by_side() -> None:
+    rov = shipped("wu2018")
+    side = np.array([0.0, 0.4, 0.0])
+    pair = compose(Assembly({"a": rov, "b": rov}, (Joint("a", "b", side, -side),)), ("a", "b"))
+    assert pair.vehicle.mass_kg == pytest.approx(2 * rov.mass_kg)
+    assert pair.vehicle.cg_m == pytest.approx(np.zeros(3), abs=1e-12)  # the frame is there
+    assert [p.position_m[1] for p in pair.poses.values()] == pytest.approx([-0.4, 0.4])
+    assert pair.vehicle.added_mass[0, 0] == pytest.approx(2 * rov.added_mass[0, 0])
+    assert pair.vehicle.input_count == 16 and pair.inputs["b"] == slice(8, 16)
+    assert pair.vehicle.controlled_axes == rov.controlled_axes
+    one, two = VehicleModel(rov), VehicleModel(pair.vehicle)
+    assert two.terminal_speed(0, 40.0) == pytest.approx(one.terminal_speed(0, 20.0))
+    yaw = mass_matrix(rov)[5, 5] * 2 + 2 * mass_matrix(rov)[0, 0] * 0.4**2
+    assert mass_matrix(pair.vehicle)[5, 5] == pytest.approx(yaw, rel=1e-9)
+
+
+def test_a_weight_that_is_not_spread_as_the_mass_keeps_its_moment() -> None:
+    heavy = replace(shipped("wu2018"), weight_N=150.0)
+    side = np.array([0.5, 0.0, 0.0])
+    assembly = Assembly({"a": heavy, "b": shipped("wu2018")}, (Joint("a", "b", side, -side),))
+    composite = compose(assembly, ("a", "b"), Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])))
+    v = composite.vehicle
+    moment = np.cross(v.cg_m, [0, 0, v.weight_N]) - np.cross(v.cb_m, [0, 0, v.buoyancy_N])
+    separate = np.zeros(3)
+    for name, m in assembly.modules.items():
+        place = composite.poses[name].position_m
+        separate += np.cross(place + m.cg_m, [0, 0, m.weight_N]) - np.cross(place + m.cb_m, [0, 0, m.buoyancy_N])
+    assert moment == pytest.approx(separate, abs=1e-9)
+
+
+def test_hulls_are_padded_so_that_assemblies_share_code() -> None:
+    three, four = (compose(a, a.groups()[0]).vehicle for a in (joined_in_a_row(3), joined_in_a_row(4)))
+    assert structure_of(three).hulls == structure_of(four).hulls == 4
+    assert structure_of(module(True)).hulls == 0
+
+
+def test_what_has_no_exact_composite_is_refused() -> None:
+    side = np.array([0.0, 0.4, 0.0])
+    with pytest.raises(ShoalError, match=r"module 'b' \(bluerov2_heavy, ng2024\).*expected another parameter set"):
+        compose(Assembly({"a": shipped("wu2018"), "b": shipped("ng2024")}, (Joint("a", "b", side, -side),)), ("a", "b"))

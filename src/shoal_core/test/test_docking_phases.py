@@ -1,0 +1,101 @@
+"""Phases of docking: order, funnel, waiting, backing off, aborts and tries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shoal.docking.phases import DockingPhases, DockingSettings, Phase, Seen
+
+GOOD = Seen(gap_m=3.0, lateral_m=0.01, angle_deg=0.5, partner_age_s=0.1, camera_age_s=0.1)
+STEP_S = 0.1
+
+
+class Run:
+    """The gap follows the separation at once."""
+
+    def __init__(self, settings: DockingSettings | None = None, gap_m: float = 3.0) -> None:
+        self.phases, self.t_s = DockingPhases(settings or DockingSettings(), gap_m), 0.0
+
+    def go(self, seconds: float, seen: Seen = GOOD) -> Phase:
+        for _ in range(round(seconds / STEP_S)):
+            self.t_s += STEP_S
+            self.phases.step(self.t_s, replace(seen, gap_m=self.phases.separation_m))
+        return self.phases.phase
+
+    def until(self, phase: Phase) -> None:
+        for _ in range(600):
+            if self.go(STEP_S) is phase:
+                return
+        raise AssertionError(f"never {phase}")
+
+
+def test_whole_way_and_its_speeds() -> None:
+    run = Run()
+    run.until(Phase.ALIGN)
+    assert run.t_s == pytest.approx((3.0 - 1.1) / 0.35, abs=0.25)
+    run.until(Phase.CLOSE)
+    began_s = run.t_s
+    while run.phases.separation_m > 0:
+        run.go(STEP_S)
+    assert run.t_s - began_s == pytest.approx(1.1 / 0.08, abs=0.3)
+    run.go(5.0)
+    assert run.phases.separation_m == pytest.approx(-0.03)
+    assert run.go(STEP_S, replace(GOOD, latched=True)) is Phase.LATCHED
+    assert run.go(5.0, replace(GOOD, partner_age_s=99.0)) is Phase.LATCHED
+
+
+@pytest.mark.parametrize("bad", [{"lateral_m": 0.07}, {"angle_deg": 4.0}, {"camera_age_s": 2.0}])
+def test_waits_at_the_stand_off_until_aligned_and_seen(bad: dict[str, float]) -> None:
+    run = Run()
+    run.until(Phase.ALIGN)
+    assert run.go(5.0, replace(GOOD, **bad)) is Phase.ALIGN
+    assert run.phases.separation_m == 1.1
+    assert run.go(STEP_S) is Phase.CLOSE
+
+
+def test_funnel_pauses_and_backs_off() -> None:
+    run = Run()
+    run.until(Phase.CLOSE)
+    run.go(8.0)
+    before = run.phases.separation_m
+    outside = 1.2 * run.phases.funnel_m(before)
+    run.go(2.0, replace(GOOD, lateral_m=outside))
+    assert run.phases.separation_m == before
+    run.go(2.0, replace(GOOD, lateral_m=3 * outside))
+    assert run.phases.separation_m == pytest.approx(before + 2.0 * 0.08)
+    run.go(2.0)
+    assert run.phases.separation_m == pytest.approx(before)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"), [({"partner_age_s": 3.0}, "partner lost"), ({"camera_age_s": 1.5}, "camera lost")]
+)
+def test_aborts_to_the_stand_off_and_tries_again(bad: dict[str, float], reason: str) -> None:
+    run = Run()
+    run.until(Phase.CLOSE)
+    run.go(8.0)
+    assert run.go(STEP_S, replace(GOOD, **bad)) is Phase.ABORT
+    assert run.phases.reason == reason
+    run.until(Phase.CLOSE)
+    assert run.phases.tries == 2
+
+
+@pytest.mark.parametrize("phase", [Phase.APPROACH, Phase.ALIGN, Phase.CLOSE])
+def test_lost_partner_aborts_any_phase_and_nothing_comes_nearer(phase: Phase) -> None:
+    run = Run()
+    run.go(STEP_S)
+    if phase is not Phase.APPROACH:
+        run.until(phase)
+    before = run.phases.separation_m
+    assert run.go(30.0, replace(GOOD, partner_age_s=9.0)) is Phase.ABORT
+    assert run.phases.separation_m >= max(before, 1.1)
+
+
+def test_time_outs_use_up_the_tries() -> None:
+    run = Run(DockingSettings(longest_s=10.0, tries=2))
+    askew = replace(GOOD, angle_deg=9.0)
+    assert run.go(40.0, askew) is Phase.FAILED
+    assert (run.phases.tries, run.phases.reason) == (2, "time-out")
+    assert run.go(10.0) is Phase.FAILED

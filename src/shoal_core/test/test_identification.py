@@ -1,0 +1,144 @@
+"""The fit of a vehicle's numbers, against differences, a fine simulation of thrust, and a perturbed plant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli import app
+from shoal.errors import ShoalError
+from shoal.fleet.file import load_fleet
+from shoal.identification.fit import FitSettings, Problem, fit
+from shoal.identification.motion_data import MotionData, SensorNoise, from_recording
+from shoal.identification.precision import trials
+from shoal.identification.thrust_model import ThrustTiming, mean_forces
+from shoal.simulation.conditions import load_condition
+from shoal.simulation.perturbation import perturbed
+from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.parameters import mass_matrix
+from vehicles_for_tests import shipped
+
+
+@pytest.fixture(scope="module")
+def dance() -> MotionData:
+    run = shoal.simulate(fleet="one", controller="excitation", duration_s=40, seed=3)
+    return from_recording(run, run.names[0])
+
+
+@pytest.mark.parametrize(("lag_s", "delay_s"), [(0.15, 0.05), (0.0, 0.0), (0.3, 0.12), (0.05, -0.07)])
+def test_mean_forces_equal_a_fine_simulation(lag_s: float, delay_s: float) -> None:
+    rng = np.random.default_rng(1)
+    commands, step_s, parts = rng.uniform(-5, 5, (60, 2)), 0.05, 500
+    found = mean_forces(commands, step_s, ThrustTiming(lag_s, delay_s), np.full(2, 0.1))
+    force, h = commands[0].copy(), step_s / parts
+    fine = np.empty_like(commands)
+    for k in range(60):
+        total = np.zeros(2)
+        for j in range(parts):
+            asked_at = (k + (j + 0.5) / parts) * step_s - delay_s
+            command = commands[np.clip(int(np.floor(asked_at / step_s)), 0, 59)]
+            target = np.where(np.abs(command) < 0.1, 0.0, command)
+            force = target if lag_s == 0 else force + (target - force) * (1 - np.exp(-h / lag_s))
+            total += force / parts
+        fine[k] = total
+    assert found[5:55] == pytest.approx(fine[5:55], abs=0.02)
+
+
+def test_derivatives_are_those_of_differences(dance: MotionData) -> None:
+    vehicle = load_fleet("one").vehicles[0].vehicle()
+    settings = FitSettings(thrust_scale_sigma=0.05, current_sigma_mps=0.1)
+    problem = Problem([dance.part(0, 8)], vehicle, SensorNoise(), settings)
+    values, starts = problem.prior.copy(), problem.measured[:, 0].copy()
+    _, by_start, by_p = problem.linearise(values, starts)
+    for i, unknown in enumerate(problem.unknowns):
+        if unknown.name in ("delay", "thruster lag"):
+            off = 2e-3  # piecewise: the derivative is a difference itself
+        else:
+            off = 1e-4 * unknown.sigma
+        ends = []
+        for sign in (1, -1):
+            changed = values.copy()
+            changed[i] += sign * off
+            ends.append(problem.residuals(changed, starts))
+        slope = (ends[0] - ends[1]) / (2 * off)
+        loose = 0.1 if unknown.name in ("delay", "thruster lag") else 1e-4
+        assert np.abs(slope - by_p[..., i]).max() <= loose * np.abs(by_p[..., i]).max() + 1e-7, unknown.name
+    moved = starts.copy()
+    moved[:, 8] += 1e-4  # sway
+    slope = (problem.residuals(values, moved) - problem.residuals(values, starts)) / 1e-4
+    assert slope == pytest.approx(by_start[..., 7], rel=1e-2, abs=0.2)
+
+
+def test_a_dance_shows_mass_drag_and_timing(dance: MotionData) -> None:
+    vehicle = load_fleet("one").vehicles[0].vehicle()
+    truth = perturbed(vehicle, load_condition("default").plant, np.random.default_rng([3, 1])).vehicle
+    steps: list[float] = []
+    found = fit([dance], vehicle, progress=lambda _, size: steps.append(size))
+    assert steps[-1] < FitSettings().converged
+    assert found.misfit == pytest.approx(1.0, abs=0.1)
+    masses = np.diag(mass_matrix(found.vehicle)) / np.diag(mass_matrix(truth))
+    assert masses[[0, 1, 2, 5]] == pytest.approx(1.0, abs=0.03)
+    drag = [np.diag(v.linear_damping) + 0.5 * np.diag(v.quadratic_damping) for v in (found.vehicle, truth)]
+    assert (drag[0] / drag[1])[[0, 1, 2, 5]] == pytest.approx(1.0, abs=0.05)
+    assert found.value("thruster lag")[0] == pytest.approx(truth.input_lag_s[0], abs=0.005)
+    assert found.value("delay")[0] == pytest.approx(0.05, abs=0.005)
+    prior = np.diag(mass_matrix(vehicle)) / np.diag(mass_matrix(truth))
+    assert np.abs(prior - 1).max() > 0.05  # there was something to find
+
+
+def test_motion_that_shows_nothing_leaves_the_priors_alone() -> None:
+    run = shoal.simulate(fleet="one", controller="pid", duration_s=20, path="line", seed=2)
+    found = fit([from_recording(run, run.names[0])], load_fleet("one").vehicles[0].vehicle())
+    assert "yaw quadratic damping" in found.unexcited
+    assert found.value("yaw quadratic damping")[0] == shipped("wu2018").quadratic_damping[5, 5]
+
+
+def test_what_no_fit_can_be_made_of_gets_a_sentence(dance: MotionData) -> None:
+    vehicle = load_fleet("one").vehicles[0].vehicle()
+    with pytest.raises(ShoalError, match=r"4.0 s of motion; expected at least five windows"):
+        fit([dance.part(0, 4)], vehicle)
+    with pytest.raises(ShoalError, match=r"8 thrusters; expected the 6 of"):
+        fit([dance], replace(vehicle, thrusters=vehicle.thrusters[:6]))
+    tumbling = dance.states.copy()
+    tumbling[50, 3:7] = [0.0, 1.0, 0.0, 0.0]
+    with pytest.raises(ShoalError, match=r"tilts by 180°; expected at most 75°"):
+        fit([replace(dance, states=tumbling)], vehicle)
+    broken = dance.thrust_N.copy()
+    broken[3] = np.nan
+    with pytest.raises(ShoalError, match="not finite"):
+        fit([replace(dance, thrust_N=broken)], vehicle)
+
+
+def test_the_command_excites_fits_and_writes_a_file_that_flies(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    given = ["identify", "--fly", "--set", "wu2018", "--seed", "2", "--out", str(file)]
+    answer = CliRunner().invoke(app, given)
+    assert answer.exit_code == 0, answer.output
+    assert "surge drag at 0.5 m/s" in answer.output and "misfit s² = 1.0" in answer.output
+    described, found = load_vehicle("bluerov2_heavy", "wu2018"), load_vehicle(file)
+    assert found.parameter_set == "identified"
+    truth = perturbed(described, load_condition("default").plant, np.random.default_rng([2, 1])).vehicle
+    off = [abs(v.added_mass[0, 0] + v.mass_kg - truth.added_mass[0, 0] - truth.mass_kg) for v in (found, described)]
+    assert off[0] < 0.5 * off[1]
+    assert found.input_lag_s == pytest.approx(truth.input_lag_s, abs=0.005)
+    assert "identified" in file.read_text() and "±" in file.read_text()
+
+
+def test_recordings_and_flying_exclude_each_other(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["identify"])
+    assert answer.exit_code == 2 and "expected either recordings or --fly" in answer.output
+
+
+@pytest.mark.slow
+def test_dances_on_several_plants_keep_what_is_promised() -> None:
+    found = list(trials("bluerov2_heavy", "wu2018", "default", (11, 12, 13), 0.7))
+    errors, inside = np.array([t.errors for t in found]), np.array([t.inside for t in found])
+    assert np.sqrt(np.mean(errors**2)) <= 0.015 and np.abs(errors).max() <= 0.045  # of 3 plants; ten: docs
+    assert inside.mean() >= 0.9
+    assert max(t.free_run for t in found) <= 1.2 < min(t.free_run_file for t in found)
+    assert all(t.misfit == pytest.approx(1.0, abs=0.1) for t in found)

@@ -1,0 +1,158 @@
+"""A group flown by one of its members: estimate fused and handed on, next step with the new vehicle, take-over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from closed_loop import changed
+from shoal.assembly.composite import Composite, compose
+from shoal.assembly.joints import Assembly, Joint
+from shoal.errors import ShoalError
+from shoal.estimation.timing_bank import TimingEstimate
+from shoal.fleet.handover import Helm, Knowledge, fused, joined, parted
+from shoal.fleet.neighbour_table import NeighbourTable
+from shoal.frames import from_euler
+from shoal.messages.health import Mode
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.state import ATTITUDE, POSITION, TWIST
+from shoal.recordings.recording import Recording
+from shoal.tasks.join import jump_m
+from shoal.tasks.run import Run, RunSpec, build_run
+from vehicles_for_tests import shipped
+
+SETTINGS = {"join_from_s": 3.0, "part_at_s": 18.0, "duration_s": 26.0, "closing_mps": 0.3}
+
+
+def pair() -> tuple[Assembly, Composite]:
+    rov = shipped("wu2018")
+    turn = from_euler(0.0, 0.0, 2.0)
+    assembly = Assembly({"a": rov, "b": rov}, (Joint("a", "b", np.array([0.4, 0, 0]), np.array([0.3, 0.1, 0]), turn),))
+    return assembly, compose(assembly, ("a", "b"))
+
+
+def somewhere(seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=3), from_euler(*rng.uniform(-1, 1, 3).tolist()), rng.normal(size=6) / 5])
+
+
+def test_fused_odometry_is_the_composites_whatever_the_sign_and_without_late_ones() -> None:
+    _, composite = pair()
+    state = somewhere()
+    modules = composite.module_states(state)
+    modules["b"][ATTITUDE] *= -1
+    found = fused(composite, {name: Odometry(2.0, own) for name, own in modules.items()})
+    assert found is not None and found.state == pytest.approx(state, abs=1e-12)
+    late = {"a": Odometry(2.0, modules["a"]), "b": Odometry(1.5, somewhere(5))}
+    found = fused(composite, late)
+    assert found is not None and found.state == pytest.approx(state, abs=1e-12) and found.stamp_s == 2.0
+    assert fused(composite, {"a": None, "b": None}) is None
+
+
+def test_what_is_known_survives_joining_and_parting() -> None:
+    """Momentum of the velocities, sum of the wrenches, everybody's thrust; parted, the shares add up to the whole."""
+    assembly, composite = pair()
+    states = composite.module_states(somewhere())
+    known = {}
+    for k, name in enumerate(composite.poses):
+        rng = np.random.default_rng(k)
+        own = Odometry(1.0, states[name])
+        known[name] = Knowledge(
+            own, rng.normal(size=6), rng.normal(size=3), rng.normal(size=8), TimingEstimate(0.1, 0.05)
+        )
+    whole = joined(composite, assembly.modules, known)
+    assert whole is not None
+    assert whole.odometry.state == pytest.approx(somewhere(), abs=1e-12)
+    assert whole.thrust_N == pytest.approx(np.concatenate([k.thrust_N for k in known.values()]))
+    shares = {name: parted(composite, name, assembly.modules[name], whole) for name in known}
+    total = sum(composite.poses[name].twist().T @ share.wrench for name, share in shares.items())
+    assert total == pytest.approx(whole.wrench)
+    for name, share in shares.items():
+        assert share.odometry.state == pytest.approx(states[name], abs=1e-12)
+        assert share.thrust_N == pytest.approx(known[name].thrust_N)
+
+
+def test_the_helm_passes_on_when_commands_stay_away_and_stays_there() -> None:
+    helm = Helm(("a", "b", "c"), take_over_s=0.3)
+    pilots = []
+    for k in range(40):
+        t_s = 0.05 * k
+        helm.watch(t_s)
+        if helm.pilot != "a" or t_s < 0.5:
+            helm.heard(t_s)
+        pilots.append(helm.pilot)
+    assert pilots.index("b") * 0.05 == pytest.approx(0.75)  # the last command came at 0.45 s
+    assert set(pilots[pilots.index("b") :]) == {"b"}
+
+
+def test_a_group_is_one_neighbour_and_ones_own_group_is_none() -> None:
+    def plan(name: str, t_s: float) -> Plan:
+        return Plan(name, 1, t_s, np.array([t_s]), np.zeros((1, 3)), np.zeros((1, 3)))
+
+    table = NeighbourTable("me", ("mate", "x", "y"), 0.0, 2.0)
+    for name in table.others:
+        table.add_plan(plan(name, 0.0), 0.0)
+    table.set_groups([("me", "mate"), ("x", "y")])
+    assert table.known(0.0) == {}
+    for k in range(1, 81):  # x speaks for y; then y for x
+        table.add_plan(plan("x" if k < 40 else "y", 0.1 * k), 0.1 * k)
+        table.add_plan(plan("mate", 0.1 * k), 0.1 * k)
+        assert set(table.known(0.1 * k)) == {"x" if k < 40 else "y"}
+        assert not table.lost(0.1 * k) and not table.hazards(0.1 * k)
+    assert set(table.lost(11.0)) == {"x", "y"}
+    table.set_groups([])
+    table.known(12.0)
+    assert not table.lost(12.1)  # nobody has been silent since
+    table.add_plan(plan("mate", 12.1), 12.1)
+    assert set(table.known(12.1)) == {"mate"}
+
+
+def run_of(condition: str = "ideal", **changes: object) -> tuple[Run, Recording]:
+    given = changed(condition, **changes)
+    run = build_run(RunSpec(fleet="two", condition=given, seed=1, task="join", task_settings=SETTINGS))
+    run.simulator.run()
+    return run, run.recording()
+
+
+def test_joined_and_parted_on_the_way_with_the_first_pilot_lost() -> None:
+    """The sea trial; 0.3 s after the last command of the flying member the other one flies, and nobody jumps."""
+    fails = {"vehicle": 0, "kind": "reboot", "from_s": 12.0, "to_s": 14.0}
+    run, recording = run_of("default", faults=[fails])
+    assert recording.outcome is not None and recording.outcome.reached_s == pytest.approx(18.0)
+    director = run.task._director  # type: ignore[attr-defined]
+    assert 3.0 < director.joined_s < 11.5
+    joined_now = (recording.times_s > director.joined_s + 0.01) & (recording.times_s < 17.9)
+    first, second = (recording.states[joined_now, i, POSITION] for i in (0, 1))
+    apart = np.linalg.norm(first - second, axis=1)
+    assert np.ptp(apart) < 1e-9  # one body
+    assert apart[0] == pytest.approx(0.7, abs=0.06)
+    assert (recording.mode[recording.times_s > 0.5] == Mode.CONTROLLER).all()
+    assert max(jump_m(recording, t_s) for t_s in (director.joined_s, 18.0)) < 0.05
+    off = np.linalg.norm(recording.states[:, :, POSITION] - recording.setpoints_m, axis=2)
+    dying = (recording.times_s > 12.0) & (recording.times_s < 16.0)
+    assert off[dying].max() < 0.1
+    counts = {r.agent.vehicle.input_count for r in run.simulator.runtimes.values()}
+    assert counts == {8}
+    assert not np.abs(recording.states[:, :, TWIST]).max() > 1.0
+
+
+def test_the_step_after_a_change_uses_the_new_vehicle() -> None:
+    run = build_run(RunSpec(fleet="two", condition=changed("ideal"), seed=1, task="join", task_settings=SETTINGS))
+    simulator, director = run.simulator, run.task._director  # type: ignore[attr-defined]
+    for _ in simulator.ticks():
+        joined_now = director.joined_s is not None and director.parted_s is None
+        wanted = 16 if joined_now else 8
+        assert {r.agent.vehicle.input_count for r in simulator.runtimes.values()} == {wanted}
+        pilot = simulator.runtimes["bluerov2"]
+        assert pilot.last is not None and len(pilot.last.thrust_N) == wanted
+        if director.parted_s is not None:
+            return
+    raise AssertionError("never parted")
+
+
+def test_an_assembly_of_another_size_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ShoalError, match=r"assembly 'square' has 4 modules and the fleet 2 vehicles; expected as many"):
+        build_run(RunSpec(fleet="two", task="join", task_settings={"assembly": "square"}))
+    with pytest.raises(ShoalError, match=r"spacing_m = 1.6 is below the fleet's soft distance of 2 m; expected more"):
+        build_run(RunSpec(fleet="two", task="join", task_settings={"spacing_m": 1.6}))
