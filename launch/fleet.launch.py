@@ -29,6 +29,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "task": ("", "Task that gives the start: name or package.module:Name.", None),
     "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for a simulated run.", None),
     "network": ("false", "Be reachable from other machines.", YES_NO),
+    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
 }
 
 
@@ -65,4 +66,4 @@ def start(context: LaunchContext) -> list[Any]:
         task=given["task"],
         state_dir=run_state(given["state_dir"], simulated=given["plant"] == "builtin"),
     )
-    return launch_actions(nodes, given["network"] == "true", ends_with_plant=duration_s > 0)
+    return launch_actions(nodes, given["network"] == "true", given["keystore"], ends_with_plant=duration_s > 0)

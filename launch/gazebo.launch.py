@@ -44,6 +44,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "run_dir": ("", "Where rendered models and bridge files go; empty for a new temporary folder.", None),
     "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for this run.", None),
     "network": ("false", "Be reachable from other machines.", YES_NO),
+    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
 }
 
 
@@ -60,7 +61,7 @@ def start(context: LaunchContext) -> list[Any]:
     """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
     from shoal_gazebo.bringup import find_models, parse_current, prepare
     from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
-    from shoal_ros.launching import launch_actions, run_state
+    from shoal_ros.launching import launch_actions, reach_actions, run_state
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     on = {name for name, value in given.items() if value == "true"}
@@ -77,14 +78,16 @@ def start(context: LaunchContext) -> list[Any]:
         controller=given["controller"],
         state_dir=state_dir,
     )
-    swimmers = launch_actions(swimming, network)
+    swimmers = launch_actions(swimming, network, given["keystore"])
     if "gui" in on:
         swimmers.append(Node(package="shoal_rqt", executable="operator_station", output="screen"))
+    spawners = [spawner(s.arguments(ready.world.name), bool(given["keystore"])) for s in ready.spawns]
     return [
         *surroundings(find_models(), network),
+        *reach_actions(network, given["keystore"]),  # also for Gazebo and the spawners
         gazebo(ready.world_file, "headless" in on, "camera" in on),
-        *launch_actions(gazebo_nodes(ready, state_dir), network),
-        *spawned_in_turn([spawner(s.arguments(ready.world.name)) for s in ready.spawns], swimmers),
+        *launch_actions(gazebo_nodes(ready, state_dir), network, given["keystore"]),
+        *spawned_in_turn(spawners, swimmers),
     ]
 
 
@@ -103,9 +106,10 @@ def gazebo(world: Path, headless: bool, camera: bool) -> Any:
     return IncludeLaunchDescription(PythonLaunchDescriptionSource(launch_file), launch_arguments=arguments.items())
 
 
-def spawner(arguments: list[str]) -> Node:
+def spawner(arguments: list[str], secured: bool) -> Node:
     """Puts one vehicle into the world and exits."""
-    return Node(package="ros_gz_sim", executable="create", arguments=arguments, output="screen")
+    enclave = ["--enclave", "/spawner"] if secured else []
+    return Node(package="ros_gz_sim", executable="create", arguments=arguments, ros_arguments=enclave, output="screen")
 
 
 def spawned_in_turn(spawners: list[Node], then: list[Any]) -> list[Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
 
@@ -15,6 +14,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "driver": ("shoal", "Who reads the pad: shoal's own driver, the joy package, or none.", ["shoal", "joy", "none"]),
     "device": ("0", "Which pad, counted from 0.", None),
     "network": ("false", "The fleet runs on other machines.", ["true", "false"]),
+    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
 }
 
 
@@ -29,22 +29,9 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(context: LaunchContext) -> list[Any]:
     """Everything, once the arguments are known. Imports wait until here, so that --show-args works without them."""
+    from shoal_ros.launching import launch_actions
     from shoal_teleop.nodes import teleop_nodes
 
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    actions: list[Any] = []
-    if given["network"] != "true":
-        actions.append(SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"))
-    for spec in teleop_nodes(given["layout"], given["driver"], int(given["device"])):
-        actions.append(
-            Node(
-                package=spec.package,
-                executable=spec.executable,
-                name=spec.name,
-                parameters=[dict(spec.parameters)],
-                output="screen",
-                respawn=True,
-                respawn_delay=1.0,
-            )
-        )
-    return actions
+    nodes = teleop_nodes(given["layout"], given["driver"], int(given["device"]))
+    return launch_actions(nodes, given["network"] == "true", given["keystore"])

@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "use_sim_time": ("false", "Time from /clock.", YES_NO),
     "relay": ("false", "Receive plans through the relay.", YES_NO),
     "network": ("true", "Be reachable from other machines.", YES_NO),
+    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
 }
 
 
@@ -50,4 +51,4 @@ def start(context: LaunchContext) -> list[Any]:
         use_sim_time=given["use_sim_time"] == "true",
         use_relay=switch(given, "relay"),
     )
-    return launch_actions([node], given["network"] == "true")
+    return launch_actions([node], given["network"] == "true", given["keystore"])

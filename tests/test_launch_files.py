@@ -15,6 +15,7 @@ import pytest
 
 from shoal.errors import ShoalError
 from shoal_ros.node_list import NodeSpec, fleet_nodes, vehicle_node
+from shoal_ros.reach import LOOPBACK_PROFILE, PROFILE_VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 needs_launch = pytest.mark.skipif(
@@ -54,8 +55,7 @@ def test_same_nodes_as_shoal_up(
     given = configured(module, state_dir=str(tmp_path), **arguments)
     actions = module.start(SimpleNamespace(launch_configurations=given))
     assert started(actions) == wanted(fleet_nodes(arguments.get("fleet", "two"), state_dir=str(tmp_path), **options))
-    reach = next(a.arguments for a in actions if type(a).__name__ == "SetEnvironmentVariable")
-    assert reach == ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    assert reach_of(actions)["FASTRTPS_DEFAULT_PROFILES_FILE"] == str(LOOPBACK_PROFILE)
 
 
 def test_a_simulated_run_remembers_stop_in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +80,59 @@ def test_one_vehicle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started(actions) == wanted([vehicle_node("two", "bluerov3", plant="none", use_relay=False)])
     with pytest.raises(ShoalError, match="bluerov2, bluerov3"):
         module.start(SimpleNamespace(launch_configurations=configured(module)))
+
+
+def test_every_launch_file_keeps_to_this_machine_opens_on_request_and_takes_keys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in PROFILE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("RMW_IMPLEMENTATION", raising=False)
+    load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
+    enclaves = ("dynamics", "guidance", "display", "bluerov2/mpc", "bluerov3/mpc", "teleop", "joystick", "clock_relay")
+    bridges = ("bridge_bluerov2", "bridge_bluerov3", "bridge_shared", *(f"bluerov{k}/mavlink_bridge" for k in (2, 3)))
+    for name in (*enclaves, "thrust_watchdog", *bridges):
+        (tmp_path / "keys/enclaves" / name).mkdir(parents=True)
+    for name in ("fleet", "vehicle", "teleop", "gazebo", "ardusub"):
+        module = load(ROOT / f"launch/{name}.launch.py")
+        extra = {"vehicle": {"vehicle": "bluerov2"}, "gazebo": {"run_dir": str(tmp_path / "run")}}.get(name, {})
+
+        def actions(module: ModuleType = module, extra: dict[str, str] = extra, **given: str) -> list[Any]:
+            return list(module.start(SimpleNamespace(launch_configurations=configured(module, **extra, **given))))
+
+        closed = reach_of(actions(network="false"))
+        assert closed["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT", name
+        assert closed["FASTRTPS_DEFAULT_PROFILES_FILE"] == str(LOOPBACK_PROFILE), name
+        opened = reach_of(actions(network="true"))
+        assert opened["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SUBNET" and "FASTRTPS_DEFAULT_PROFILES_FILE" not in opened
+        secured = actions(keystore=str(tmp_path / "keys"))
+        assert reach_of(secured)["ROS_SECURITY_STRATEGY"] == "Enforce"
+        ours = [a.options for a in secured if type(a).__name__ == "Node"]
+        assert ours and all(options["ros_arguments"][0] == "--enclave" for options in ours), name
+        (tmp_path / "empty/enclaves").mkdir(parents=True, exist_ok=True)
+        with pytest.raises(ShoalError, match="no enclave for /"):
+            actions(keystore=str(tmp_path / "empty"))
+
+
+def reach_of(actions: list[Any]) -> dict[str, str]:
+    return dict(a.arguments for a in actions if type(a).__name__ == "SetEnvironmentVariable")
+
+
+def test_ardusub_vehicles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bridge for each vehicle, all in real time; nothing that could arm."""
+    load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
+    module = load(ROOT / "launch/ardusub.launch.py")
+    given = configured(module, path="circle", links="bluerov3=tcp:10.0.0.3:5760", position_source="odometry")
+    nodes = started(module.start(SimpleNamespace(launch_configurations=given)))
+    bridges = {node[3]: node[4][0] for node in nodes if node[1] == "mavlink_bridge"}
+    assert {name: b["link"] for name, b in bridges.items()} == {
+        "/bluerov2": "udpin:0.0.0.0:14550",
+        "/bluerov3": "tcp:10.0.0.3:5760",
+    }
+    assert all(b["position_source"] == "odometry" and "arm" not in b for b in bridges.values())
+    assert not any(node[1] == "dynamics" or node[4][0].get("use_sim_time") for node in nodes)
+    with pytest.raises(ShoalError, match="expected NAME=LINK"):
+        module.start(SimpleNamespace(launch_configurations=configured(module, links="nobody=tcp:a:1")))
 
 
 def started(actions: list[Any]) -> list[tuple[Any, ...]]:

@@ -188,10 +188,14 @@ def test_stop_stops_everybody_and_releases(show: Show) -> None:
     h.spin(lambda: show.now_says("dynamics", "stopped"), "the plant")
     h.spin(lambda: all(show.now_says(f"{n} controller", "stopped by the operator") for n in (A, B)), "both controllers")
     assert all(received[-1].data == 0.0 for received in thrust.values())
-    counter = StopState.from_json(known[-1].data).counter
+
+    def counter() -> int:  # holders tell what they knew before, too
+        return max((StopState.from_json(state.data).counter for state in known), default=0)
+
+    h.spin(lambda: counter() > 0, "the STOP's counter")
     release = h.publisher(topics.RELEASE)
     h.spin(lambda: release.get_subscription_count() >= 3, "all holders")
-    release.publish(UInt64(data=counter))
+    release.publish(UInt64(data=counter()))
     h.spin(lambda: all(show.now_says(f"{n} controller", "following") for n in (A, B)), "both to go on")
     h.spin(lambda: show.now_says("dynamics", "running"), "the plant")
 

@@ -8,7 +8,7 @@ setup(
     description="How the core meets ROS 2: messages, frames, QoS profiles and the list of nodes of a fleet",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={"shoal_ros": ["py.typed"]},
+    package_data={"shoal_ros": ["py.typed", "loopback.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),

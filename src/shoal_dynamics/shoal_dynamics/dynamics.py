@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import Vector3
+from geometry_msgs.msg import Point, PointStamped, Vector3
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
 from shoal.fleet.stop import StopLatch
-from shoal.frames import enu_to_ned
+from shoal.frames import enu_to_ned, frd_to_flu
 from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.simulation.conditions import load_condition
@@ -115,10 +115,11 @@ class DynamicsNode(Node):
         names = self.world.names
         self._clock_out = endpoints.publisher(self, topics.CLOCK)
         self._odometry = [endpoints.publisher(self, topics.ODOMETRY, vehicle=n) for n in names]
+        self._sightings = {n: endpoints.publisher(self, topics.SIGHTING, vehicle=n) for n in names}
         self._truth = [endpoints.publisher(self, topics.TRUTH, vehicle=n) for n in names]
         self._collisions = endpoints.publisher(self, topics.COLLISIONS)
         polled = endpoints.Polled()
-        self._thrusters = [[t.name for t in m.vehicle().thrusters] for m in self.world.fleet.vehicles]
+        self._thrusters = [m.vehicle().input_names for m in self.world.fleet.vehicles]
         self._inputs = [
             [endpoints.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
@@ -208,8 +209,17 @@ class DynamicsNode(Node):
                 answer.forget()
         self._last = self.world.measure()
         self._asked_s = t_s
+        self._publish_sightings(t_s)
         self._publish(self._last)
         self._report(t_s)
+
+    def _publish_sightings(self, t_s: float) -> None:
+        """Before the odometry that they go with: a controller reads them when it steps."""
+        for name, scan in self.world.scans().items():
+            for other, to_m in scan.seen_m.items():
+                x, y, z = frd_to_flu(to_m).tolist()
+                header = Header(stamp=convert.to_stamp(t_s), frame_id=other)
+                self._sightings[name].publish(PointStamped(header=header, point=Point(x=x, y=y, z=z)))
 
     def _publish(self, measured: dict[str, Odometry | None]) -> None:
         if self.world.t_s == 0.0:

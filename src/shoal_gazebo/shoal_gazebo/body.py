@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.frames import frd_to_flu, skew
-from shoal.vehicles.description import Thruster, Vehicle
+from shoal.vehicles.actuators import Thruster
+from shoal.vehicles.description import Vehicle
 from shoal_gazebo.frames import flu_inertia, flu_matrix, rotation_rpy, rpy_along_x
 
 Array = NDArray[np.float64]

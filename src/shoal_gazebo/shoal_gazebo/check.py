@@ -109,16 +109,16 @@ def _water_forces(model: ModelNumbers, vehicle: Vehicle, water: Water) -> list[F
         _compare("linear damping", linear, -flu_matrix(vehicle.linear_damping), 1e-9, "N s/m"),
         _compare("quadratic damping", quadratic, -flu_matrix(vehicle.quadratic_damping), 1e-9, "N s²/m²"),
         _is_so("damping takes energy out", bool(dissipates)),
-        _is_so("Hydrodynamics: damping only, on base_link", not strange),
+        _is_so("Hydrodynamics: empty, then damping only", not strange),
     ]
 
 
 def damping_of(systems: list[Plugin]) -> tuple[Array, Array, bool]:
-    """Linear and quadratic matrices of the one Hydrodynamics system; True if it does anything else."""
+    """Linear and quadratic matrices of the Hydrodynamics system behind an empty one; True if there is anything else."""
     linear, quadratic = np.zeros((6, 6)), np.zeros((6, 6))
-    if len(systems) != 1:
+    if len(systems) != 2 or systems[0].values != {"link_name": "base_link"}:
         return linear, quadratic, True
-    values = dict(systems[0].values)
+    values = dict(systems[1].values)
     for i, force in enumerate(FORCES):
         for j, velocity in enumerate(VELOCITIES):
             linear[i, j] = float(values.pop(f"{force}{velocity}", 0))

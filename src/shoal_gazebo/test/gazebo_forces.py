@@ -68,7 +68,7 @@ class GazeboVehicle:
 
     def __init__(self, model: ModelNumbers, world: WorldNumbers, coriolis_through_water: bool = True) -> None:
         self.model, self.world = model, world
-        self.hydrodynamics = Hydrodynamics(model.systems("Hydrodynamics")[0])
+        self.hydrodynamics = Hydrodynamics(model.systems("Hydrodynamics")[-1])
         self.thrusters = model.systems("Thruster")
         added = model.links["base_link"].added_mass
         assert added is not None

@@ -19,6 +19,7 @@ from shoal_gazebo.world_reader import WorldNumbers, read_world
 ROOT = Path(__file__).parents[3]
 ENU_OF_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1.0]])
 FLU_OF_FRD = np.diag([1.0, -1.0, -1.0])
+DEPTH_M = 20.0  # of the start: nobody gets near the surface, where hull and thrusters do less
 PERIOD_S = 0.5  # between commands and between comparisons
 
 
@@ -32,15 +33,16 @@ def committed() -> GazeboVehicle:
 
 
 def instant(vehicle: Vehicle) -> Vehicle:
-    """Without thruster lag, which Gazebo does not have."""
-    return replace(vehicle, thrusters=tuple(replace(t, time_constant_s=0.0) for t in vehicle.thrusters))
+    """Without what Gazebo's thrusters do not have: lag, a table of signals, a dead band, less thrust at the surface."""
+    ideal = {"time_constant_s": 0.0, "curve": None, "dead_band_N": 0.0, "propeller_m": 0.0}
+    return replace(vehicle, thrusters=tuple(replace(t, **ideal) for t in vehicle.thrusters))
 
 
 def start(roll_deg: float = 0.0, heading_deg: float = 30.0) -> tuple[Array, State]:
-    """The same pose for both, at rest, 5 m deep."""
+    """The same pose for both, at rest."""
     r_ned = Rotation.from_euler("ZYX", [heading_deg, 0, roll_deg], degrees=True)
     x, y, z, w = r_ned.as_quat()
-    position = np.array([1.0, -2.0, 5.0])
+    position = np.array([1.0, -2.0, DEPTH_M])
     core = np.array([*position, w, x, y, z, 0, 0, 0, 0, 0, 0])
     turned = ENU_OF_NED @ r_ned.as_matrix() @ FLU_OF_FRD
     return core, State(ENU_OF_NED @ position, turned, np.zeros(3), np.zeros(3))

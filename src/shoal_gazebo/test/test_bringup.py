@@ -42,7 +42,7 @@ def test_each_vehicle_has_its_own_model_and_place(tmp_path: Path) -> None:
             f for f in check_model(model, load_vehicle("bluerov2_heavy", name), ready.world.water) if not f.ok
         ] == []
         assert model.cameras[0].fov_rad == pytest.approx(np.deg2rad(70)), "the fleet's own cone"
-        assert model.systems("Hydrodynamics")[0].values["default_current"] == "0.1 0 0", "the world's"
+        assert model.systems("Hydrodynamics")[-1].values["default_current"] == "0.1 0 0", "the world's"
         assert model.systems("OdometryPublisher")[0].values["robot_base_frame"] == f"{spawn.name}/base_link"
     assert first.model_file.read_text() != second.model_file.read_text().replace("beta", "alpha")
 

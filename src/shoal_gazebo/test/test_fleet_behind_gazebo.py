@@ -62,13 +62,14 @@ class Log:
 class Sea:
     """A fleet in the stand-in, and what is received of it."""
 
-    def __init__(self, harness: Harness, fleet: str, folder: Path) -> None:
+    def __init__(self, harness: Harness, fleet: str, folder: Path, **believed: float) -> None:
+        """`believed`: other times than the shipped ones for Gazebo."""
         self.h, self.fleet = harness, fleet
         ready = prepare(fleet, "tank", folder, camera=False)
         self.names = ready.fleet.names
         state_dir = str(folder / "state")
         beside = [spec for spec in gazebo_nodes(ready, state_dir) if spec.package != "ros_gz_bridge"]
-        swimming = swimming_nodes(ready, path="circle", display=False, ready_s=1.0, state_dir=state_dir)
+        swimming = swimming_nodes(ready, **believed, path="circle", display=False, ready_s=1.0, state_dir=state_dir)
         self.specs = {spec.full_name: spec for spec in (*beside, *swimming)}
         self.setpoints = harness.listen(topics.SETPOINT)
         self.stop_states = harness.listen(topics.STOP_STATE)
@@ -139,6 +140,16 @@ def test_the_fleet_swims_the_circle_level_and_a_dead_controllers_thrusters_stop(
 
     sea.kill("/bluerov2/mpc")  # it sends no last zeros
     harness.spin(lambda: sea.thrust["bluerov2", "thruster1"].read() and not sea.pushing("bluerov2"), "the watchdog")
+
+
+def test_a_belief_of_lag_and_delay_that_are_not_there_rolls_nobody_over(harness: Harness, tmp_path: Path) -> None:
+    """As for real thrusters: the description's 0.15 s and one control period, where Gazebo has neither."""
+    sea = Sea(harness, "two", tmp_path, thruster_lag_s=-1.0, actuation_delay_s=0.05)
+    sea.swim()
+    assert max(sea.tilt_deg.values()) < 20.0, sea.tilt_deg  # until the timing is known
+    sea.tilt_deg = dict.fromkeys(sea.names, 0.0)
+    sea.pass_s(8.0)
+    assert max(sea.tilt_deg.values()) < 10.0, sea.tilt_deg
 
 
 def test_stop_holds_behind_gazebo_until_it_is_released(harness: Harness, tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ def test_published_numbers_by_hand() -> None:
     assert added is not None
     wanted = {"xx": 5.5, "yy": 12.7, "zz": 14.57, "pp": 0.12, "qq": 0.12, "rr": 0.12}
     assert {e.tag: float(e.text or "") for e in added if float(e.text or "") != 0} == wanted
-    plugin = model.find("plugin[@name='gz::sim::systems::Hydrodynamics']")
-    assert plugin is not None
+    first, plugin = model.findall("plugin[@name='gz::sim::systems::Hydrodynamics']")
+    assert [(e.tag, e.text) for e in first] == [("link_name", "base_link")]  # for the current's correction
     linear = {"xU": 4.03, "yV": 6.22, "zW": 5.18, "kP": 0.07, "mQ": 0.07, "nR": 0.07}
     quadratic = {"xUabsU": 18.18, "yVabsV": 21.66, "zWabsW": 36.99, "kPabsP": 1.55, "mQabsQ": 1.55, "nRabsR": 1.55}
     values = {e.tag: float(e.text or "") for e in plugin if e.tag[0] in "xyzkmn"}
@@ -134,7 +134,9 @@ MISTAKES = {  # what is written instead of what, and which finding must tell
     "inertia": ("<izz>0.158", "<izz>0.159", "inertia about CO"),
     "impossible inertia": ("<izz>0.158", "<izz>0.958", "inertias that a body can have"),
     "added mass swapped": ("<yy>12.7<", "<yy>14.57<", "added mass in FLU"),
-    "added mass twice": ("<xU>", "<xDotU>-5.5</xDotU><xU>", "Hydrodynamics: damping only, on base_link"),
+    "added mass twice": ("<xU>", "<xDotU>-5.5</xDotU><xU>", "Hydrodynamics: empty, then damping only"),
+    "no empty one in front": ("base_link</link_name>\n    </plugin>", "thruster1</link_name>\n    </plugin>",
+                              "Hydrodynamics: empty, then damping only"),
     "damping pushes": ("<xU>-4.03", "<xU>4.03", "damping takes energy out"),
     "one-way damping": ("xUabsU", "xUU", "quadratic damping"),
     "thicker plates": ("0.004 0.575", "0.006 0.575", "buoyancy: volume · ρ · g = B"),

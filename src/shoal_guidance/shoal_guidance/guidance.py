@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,21 +22,29 @@ from std_srvs.srv import Trigger
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal.fleet.placement import assign, places_m
+from shoal.fleet.placement import assign, lag_of, places_m, sight_problem, swimmers
 from shoal.fleet.stop import StopLatch
-from shoal.frames import enu_to_ned
+from shoal.frames import enu_to_ned, yaw_of
 from shoal.guidance.director import Director, Mode, ReferenceSchedule
 from shoal.guidance.formation import Formation
 from shoal.guidance.sequence import State
 from shoal.messages import topics
+from shoal.messages.echo import Echo
+from shoal.messages.health import Issue
 from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
+from shoal.messages.preview import Preview
+from shoal.messages.state import POSITION
+from shoal.messages.wording import sentences
 from shoal.recordings.placement_json import formation_to_json
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_guidance.task_orders import TaskOrders, make_orders
+from shoal_guidance.waypoint_messages import legs_s, place_m
 from shoal_ros import convert, endpoints, process
+from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
+from shoal_ros.publishers import PublisherWatch
 from shoal_ros.stop import StopEndpoints, state_folder
 
 Array = NDArray[np.float64]
@@ -65,6 +72,7 @@ class GuidanceNode(Node):
         self._check_start()
         self._schedule = ReferenceSchedule(settings.preview_s)
         self._received: dict[str, Odometry] = {}
+        self._came_s: dict[str, float] = {}  # when the newest of them came, by our clock; stamps are the vehicle's
         self._director: Director | None = None
         self._placement: Placement | None = None
         folder = state_folder(self, name)
@@ -75,6 +83,7 @@ class GuidanceNode(Node):
         self._last_s = self._last_idle_s = -np.inf
         self._first_received_s: float | None = None
         self._status_s = -np.inf
+        self._diagnostics = Diagnostics(self, "guidance", "fleet")
         self._sent: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
         self._stop = StopEndpoints(self, StopLatch(folder / "guidance.stop.json"), lambda _: None)
@@ -87,12 +96,17 @@ class GuidanceNode(Node):
         """A formation that cannot be is refused now, not when the fleet has been received."""
         starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
         assign(self.fleet, self._formation, starts, np.mean(list(starts.values()), axis=0))
+        if problem := sight_problem(self.fleet, self._formation):
+            self.get_logger().warning(f"fleet '{self.fleet.name}': {problem}")
 
     def _open_topics(self) -> None:
         t = topics
         self._reference, self._setpoint = endpoints.publisher(self, t.REFERENCE), endpoints.publisher(self, t.SETPOINT)
         self._latched = {x.name: endpoints.publisher(self, x) for x in (t.FORMATION, t.MODE)}
         self._queue, self._status = endpoints.publisher(self, t.WAYPOINTS), endpoints.publisher(self, t.TEST_STATUS)
+        # Ours alone, and the stick's: two hands at one fleet would pull it to and fro.
+        owned = (t.REFERENCE, t.SETPOINT, t.FORMATION, t.MODE, t.WAYPOINTS, t.TEST_STATUS, t.CMD_VEL)
+        self._publisher_watch = PublisherWatch(self, [x.name for x in owned])
         group = endpoints.Polled()  # wanted once a tick, however often it comes
         self._odometry = {n: endpoints.polled(self, t.ODOMETRY, group, raw=True, vehicle=n) for n in self.fleet.names}
         endpoints.subscription(self, t.CMD_VEL, self._stick)
@@ -113,11 +127,12 @@ class GuidanceNode(Node):
             self._director, self._first_received_s, self._status_s = None, None, -np.inf
             self._restarted = True  # a plant that was started again must not start a test by itself
             self._leave_task()
-            self._listen()
+            self._listen(t_s)
             self._received.clear()  # of another time
+            self._came_s.clear()
             self._last_s = t_s
         self._last_s = t_s = max(t_s, self._last_s)
-        self._listen()
+        self._listen(t_s)
         if self._director is None and not self._begin(t_s):
             return
         director = self._director
@@ -125,18 +140,26 @@ class GuidanceNode(Node):
         if self._task is not None:
             self._publish_orders(t_s, self._task, idle)
             return
-        director.advance(t_s, self._missing(t_s, director))
+        fresh = {n: state[POSITION] for n in self.fleet.names if (state := self._fresh_state(n, t_s)) is not None}
+        director.advance(t_s, self._missing(t_s, director), lag_of(director, self._placement, fresh, t_s))
         if self._schedule.due(t_s, director.mode) or idle:
-            self._reference.publish(convert.preview_to_bytes(director.preview(t_s, self._schedule.horizon_s), t_s))
+            self._publish_reference(t_s, director.preview(t_s, self._schedule.horizon_s))
         setpoint = director.motion(t_s).position_m
         self._setpoint.publish(convert.pose_to_bytes(t_s, setpoint, director.yaw_rad(t_s)))
+        self._report(t_s, director.issues)
         self._publish_mode()
         self._publish_queue(t_s, director)
         self._publish_status(t_s, director)
 
+    def _publish_reference(self, t_s: float, preview: Preview) -> None:
+        """With our answers to the vehicles' odometry, by which they compare their clocks with ours."""
+        heard = {name: Echo(self._received[name].stamp_s, t_s - came_s) for name, came_s in self._came_s.items()}
+        self._reference.publish(convert.preview_to_bytes(replace(preview, heard=heard), t_s))
+
     def _publish_orders(self, t_s: float, task: TaskOrders, idle: bool) -> None:
         """A task has the fleet: its own director gives the orders, as in the simulator."""
         orders = task.orders(t_s, {name: self._received.get(name) for name in self.fleet.names})
+        self._report(t_s, orders.issues)
         if orders.placement is not None:
             self._placement = orders.placement
             self._publish_latched(topics.FORMATION, formation_to_json(orders.placement))
@@ -145,7 +168,7 @@ class GuidanceNode(Node):
         elif orders.stop == "release":
             self._stop.release("task")
         if orders.reference is not None or (idle and task.preview is not None):
-            self._reference.publish(convert.preview_to_bytes(task.preview_at(t_s), t_s))
+            self._publish_reference(t_s, task.preview_at(t_s))
         if task.preview is not None:
             self._setpoint.publish(convert.pose_to_bytes(t_s, task.preview_at(t_s).positions_m[0]))
         self._publish_mode()
@@ -197,10 +220,15 @@ class GuidanceNode(Node):
         places = places_m(placement, director.motion(t_s).position_m, director.yaw_rad(t_s), t_s)
         return self._settings.rule().missing(fresh, places, placement.sight)
 
+    def _report(self, t_s: float, issues: tuple[Issue, ...]) -> None:
+        issues = (*issues, *self._publisher_watch.issues(t_s))
+        values = {i.code.value: i.value for i in issues}
+        self._diagnostics.report(t_s, Level.WARN if issues else Level.OK, sentences(issues) or "as planned", values)
+
     def _fresh_state(self, name: str, t_s: float) -> Array | None:
-        newest = self._received.get(name)
-        late = newest is None or abs(t_s - newest.stamp_s) > self._settings.odometry_timeout_s
-        return None if late or newest is None else newest.state
+        """None: nothing new of late. By arrival: the vehicle's clock need not be ours."""
+        late = t_s - self._came_s.get(name, -np.inf) > self._settings.odometry_timeout_s
+        return None if late else self._received[name].state
 
     def _positions(self) -> dict[str, Array]:
         starts = {m.name: np.array(m.start_m) for m in self.fleet.vehicles}
@@ -214,17 +242,20 @@ class GuidanceNode(Node):
     def _assign(self, t_s: float) -> None:
         self._formation = self._settings.formation(self.fleet)
         self._placement = self._assigned(self._formation, t_s)
+        yaws = {n: yaw_of(o.attitude) for n, o in self._received.items()}
+        self._ready_director().swimmers = swimmers(self.fleet, self._placement, yaws)
         self._publish_latched(topics.FORMATION, formation_to_json(self._placement))
 
     # -- messages in --------------------------------------------------------------------------------------------
 
-    def _listen(self) -> None:
+    def _listen(self, t_s: float) -> None:
         """Each vehicle's newest odometry, unless it is nonsense."""
         for name, waiting in self._odometry.items():
             if taken := endpoints.take_all(waiting):
                 odometry = convert.odometry_from_bytes(taken[-1][0])
-                if odometry.is_finite:
-                    self._received[name] = odometry
+                last = self._received.get(name)
+                if odometry.is_finite and (last is None or odometry.stamp_s != last.stamp_s):
+                    self._received[name], self._came_s[name] = odometry, t_s
 
     def _stick(self, message: TwistStamped) -> None:
         move, turn = message.twist.linear, message.twist.angular
@@ -239,7 +270,7 @@ class GuidanceNode(Node):
         self._try("waypoint", lambda: self._add(message, keep_depth=False))
 
     def _add(self, message: PoseStamped, keep_depth: bool) -> None:
-        t_s, director, position = self._now(), self._ready_director(), self._place(message)
+        t_s, director, position = self._now(), self._ready_director(), place_m(message)
         if keep_depth:
             ahead = director.waypoints(t_s)
             position[2] = (ahead[-1].position_m if ahead else director.motion(t_s).position_m)[2]
@@ -247,17 +278,10 @@ class GuidanceNode(Node):
 
     def _waypoints(self, message: PathMessage) -> None:
         def act() -> None:
-            places = [self._place(pose, message.header.frame_id) for pose in message.poses]
-            self._ready_director().set_waypoints(self._now(), places, _legs_s(message))
+            places = [place_m(pose, message.header.frame_id) for pose in message.poses]
+            self._ready_director().set_waypoints(self._now(), places, legs_s(message))
 
         self._try("set_waypoints", act)
-
-    def _place(self, message: PoseStamped, frame: str = "") -> Array:
-        """NED; other frames than map would need TF, and be wrong without."""
-        given = message.header.frame_id or frame
-        if given not in ("", convert.WORLD):
-            raise ShoalError(f"frame_id = '{given}'; expected '{convert.WORLD}'")
-        return convert.from_pose(message.pose)[0]
 
     def _set_mode(self, message: String) -> None:
         self._try("set_mode", lambda: self._enter(self._now(), Mode.named(message.data)))
@@ -359,12 +383,6 @@ class GuidanceNode(Node):
 
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)
-
-
-def _legs_s(path: PathMessage) -> list[float | None]:
-    """A pose stamped later than the one before (than the path, for the first) says how long its leg takes."""
-    stamps = [convert.from_stamp(header.stamp) for header in (path.header, *(pose.header for pose in path.poses))]
-    return [later - before if later > before else None for before, later in pairwise(stamps)]
 
 
 def main() -> None:

@@ -263,6 +263,18 @@ def test_twenty_thousand_waypoints_are_refused_at_once(sea: Sea) -> None:
     assert sea.mode() in ("hold", "")  # the mode is published when it changes: nothing since hold
 
 
+def test_a_second_publisher_of_a_fleet_topic_is_named(one: Sea) -> None:
+    told = one.bench.listen(topics.DIAGNOSTICS)
+    second = one.bench.publisher(topics.MODE)
+
+    def names() -> list[str]:
+        return [s.message for a in told for s in a.status if s.name == "shoal: guidance" and "/fleet/mode" in s.message]
+
+    one.bench.until(names, "the warning", one._next)
+    assert "/bench" in names()[-1] and "/guidance" in names()[-1]
+    one.bench.node.destroy_publisher(second)
+
+
 def test_ends_at_a_signal(one: Sea) -> None:
     child = one.bench.children["/guidance"]
     child.end()

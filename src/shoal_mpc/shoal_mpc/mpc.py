@@ -11,25 +11,27 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Float64, String
 
+from shoal.autopilot.autopilot import AutopilotController
+from shoal.codegen import compile_in_background
 from shoal.errors import ShoalError
 from shoal.fleet.setup import make_runtime
 from shoal.fleet.stop import StopLatch, StopState
+from shoal.frames import flu_to_frd
 from shoal.messages import topics
 from shoal.messages.command import Command
 from shoal.messages.geometry import sight_angle_deg
-from shoal.messages.health import Issue
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
+from shoal.messages.scan import Scan
 from shoal.messages.wording import summary
 from shoal.recordings.diagnostic_values import health_values
 from shoal.recordings.placement_json import formation_from_json
 from shoal_mpc.parameters import read_parameters
-from shoal_mpc.publishers import second_publishers
+from shoal_mpc.pilot import PilotEndpoints
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.publishers import PublisherWatch
 from shoal_ros.stop import StopEndpoints, state_folder
-
-PUBLISHERS_S = 2.0  # between two looks for second publishers
 
 
 class MpcNode(Node):
@@ -37,17 +39,22 @@ class MpcNode(Node):
 
     def __init__(self) -> None:
         super().__init__("mpc")
-        self.configuration = c = read_parameters(self, self._tune)
+        self.configuration = c = read_parameters(self, self._tune, self._put_out_of_use)
         self.me = c.role.name
         latch = StopLatch(state_folder(self, c.fleet_name) / f"{self.me}.stop.json")
-        self.runtime = make_runtime(c.role, c.vehicle, c.file, c.settings, c.runtime, c.timing, stop=latch)
+        simulated = bool(self.get_parameter("use_sim_time").value)
+        compile_in_background(not simulated)  # a real vehicle is steered from the first moment on
+        self.runtime = make_runtime(
+            c.role, c.vehicle, c.file, c.settings, c.runtime, c.timing, stop=latch, coarse_clock=simulated
+        )
         self._odometry: Odometry | None = None
         self._overruns = 0
-        self._reported_s = self._looked_s = -np.inf
-        self._second: tuple[Issue, ...] = ()
+        self._reported_s = -np.inf
         self._open_topics()
         self._forces_N = [0.0] * len(self._thrust)
         self._stop = StopEndpoints(self, latch, self._on_stop_change)
+        autopilot = self.runtime.agent.controller
+        self._pilot = PilotEndpoints(self, self.me, autopilot) if isinstance(autopilot, AutopilotController) else None
         self.create_timer(c.timing.period_s, self._on_timer)
         backend = getattr(self.runtime.agent.controller, "backend", "")
         solver = f", back end {backend}" if backend else ""
@@ -55,7 +62,7 @@ class MpcNode(Node):
 
     def _open_topics(self) -> None:
         me, others = self.me, self.configuration.role.others
-        thrusters = [t.name for t in self.runtime.agent.vehicle.thrusters]
+        thrusters = self.runtime.agent.vehicle.input_names
         self._thrust = [endpoints.publisher(self, topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
         self._plan, self._path = (endpoints.publisher(self, t, vehicle=me) for t in (topics.PLAN, topics.PLAN_PATH))
         self._sight = {
@@ -69,9 +76,12 @@ class MpcNode(Node):
         self._odometry_subscriptions: dict[str, Subscription] = {}
         self._reference = endpoints.polled(self, topics.REFERENCE, self._group, raw=True)
         endpoints.subscription(self, topics.FORMATION, self._on_formation)
+        self._sightings = endpoints.polled(self, topics.SIGHTING, self._group, vehicle=me)
+        endpoints.subscription(self, topics.FORGET, self._on_forget)
         endpoints.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
-        self._owned = [topics.ODOMETRY.of(vehicle=me), topics.REFERENCE.name, topics.CLOCK.name]
-        self._owned += [topics.THRUST.of(vehicle=me, thruster=t) for t in thrusters[:1]]
+        owned = [topics.ODOMETRY.of(vehicle=me), topics.REFERENCE.name, topics.FORMATION.name, topics.CLOCK.name]
+        owned += [topics.THRUST.of(vehicle=me, thruster=t) for t in thrusters[:1]]
+        self._publisher_watch = PublisherWatch(self, owned)
 
     def _plan_of(self, other: str) -> Subscription:
         if self.configuration.use_relay:
@@ -83,11 +93,25 @@ class MpcNode(Node):
     def _tune(self, settings: Any) -> None:
         self.runtime.agent.controller.apply(settings)
 
+    def _put_out_of_use(self, names: str) -> None:
+        try:
+            self.runtime.agent.put_out_of_use(names)
+        except ShoalError as error:
+            self.get_logger().error(str(error))
+
     def _on_formation(self, message: String) -> None:
         try:
             self.runtime.on_formation(formation_from_json(message.data))
         except ShoalError as error:
             self.get_logger().error(str(error))
+
+    def _on_forget(self, message: String) -> None:
+        if message.data in self.configuration.role.others:
+            self.runtime.on_forget(message.data)
+            self.get_logger().warning(f"{message.data} is forgotten by order: not kept clear of until it is heard of")
+        elif message.data != self.me:
+            others = ", ".join(self.configuration.role.others)
+            self.get_logger().error(f"{topics.FORGET.name}: '{message.data}' is no neighbour; expected one of {others}")
 
     def _on_stop_change(self, _: StopState) -> None:
         """At once, not with the next odometry."""
@@ -96,10 +120,11 @@ class MpcNode(Node):
 
     def _on_odometry(self, data: bytes) -> None:
         odometry = convert.odometry_from_bytes(data)
-        t_s = self.runtime.time(self._now(), odometry.stamp_s)
+        now_s = self._now()
         repeated = self._odometry is not None and odometry.stamp_s == self._odometry.stamp_s
         self._odometry = odometry
-        self.runtime.on_odometry(odometry, t_s)
+        self.runtime.on_odometry(odometry, now_s)
+        t_s = self.runtime.time(now_s)
         if not self._tick(t_s) and repeated:
             self._repeat()
 
@@ -119,8 +144,12 @@ class MpcNode(Node):
         for other, waiting in self._odometry_subscriptions.items():
             for data, _ in endpoints.take_all(waiting)[-1:]:
                 self.runtime.on_neighbour_odometry(other, convert.odometry_from_bytes(data), t_s)
+        seen = {m.header.frame_id: m.point for m, _ in endpoints.take_all(self._sightings)}
+        if seen:
+            offsets_m = {name: flu_to_frd(np.array([p.x, p.y, p.z])) for name, p in seen.items()}
+            self.runtime.on_scan(Scan(t_s, offsets_m))
         for data, _ in endpoints.take_all(self._reference)[-1:]:
-            self._try("reference", lambda d: self.runtime.on_reference(convert.preview_from_bytes(d)), data)
+            self._try("reference", lambda d: self.runtime.on_reference(convert.preview_from_bytes(d), None, t_s), data)
 
     def _subscribe_to_odometry(self, stale: list[str]) -> None:
         """Of those who send no plan, and of nobody else: in a large fleet it would be most of the work."""
@@ -150,6 +179,8 @@ class MpcNode(Node):
             return False
         self._forces_N = command.thrust_N.tolist()
         self._publish_thrust()
+        if self._pilot is not None:
+            self._pilot.show()
         self._plan.publish(convert.plan_to_bytes(command.plan))
         self._report(t_s, command, self.runtime.neighbours.known(t_s))
         return True
@@ -166,9 +197,7 @@ class MpcNode(Node):
 
     def _report(self, t_s: float, command: Command, known: dict[str, Plan]) -> None:
         self._overruns += command.health.overrun
-        if not 0 <= t_s - self._looked_s < PUBLISHERS_S:
-            self._looked_s, self._second = t_s, second_publishers(self, self._owned)
-        health = replace(command.health, issues=command.health.issues + self._second)
+        health = replace(command.health, issues=command.health.issues + self._publisher_watch.issues(t_s))
         level, message = Level(int(health.severity)), summary(health)
         if self._diagnostics.due(t_s, level, message):
             ages_s = {name: t_s - plan.stamp_s for name, plan in known.items()}

@@ -9,14 +9,16 @@ from typing import Any
 from rclpy.node import Node
 
 from shoal.control.registry import ControllerFile, controller_class, load_controller_file
-from shoal.fleet.agent import AgentSettings, Timing
+from shoal.estimation.thruster_faults import ThrusterWatchSettings
+from shoal.fleet.agent_settings import AgentSettings, Timing
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.runtime import Role, RuntimeSettings
 from shoal.fleet.setup import load_role, runtime_settings, settings_of
 from shoal.vehicles.description import Vehicle
 from shoal_ros.parameters import SettingsParameters, declare
 
-GROUPS = ("estimator", "neighbours", "gate", "monitor", "timing")  # of AgentSettings, each a prefix of its own
+# Of AgentSettings, each a prefix of its own.
+GROUPS = ("estimator", "neighbours", "gate", "monitor", "timing", "oscillation")
 AS_DESCRIBED = -1.0
 
 
@@ -36,8 +38,13 @@ class Configuration:
     report_s: float
 
 
-def read_parameters(node: Node, changed: Callable[[Any], None]) -> Configuration:
-    """Declare them all and read them; a ShoalError says what is wrong. `changed` gets settings tuned at run time."""
+def read_parameters(
+    node: Node, changed: Callable[[Any], None], out_of_use: Callable[[str], None] | None = None
+) -> Configuration:
+    """Declare them all and read them; a ShoalError says what is wrong. `changed` gets settings tuned at run time.
+
+    `out_of_use` gets the thrusters that are not to be used any more.
+    """
     fleet_name = declare(node, "fleet", "two", "fleet name or file")
     name = declare(node, "vehicle", node.get_namespace().strip("/"), "our name in the fleet")
     chosen = declare(node, "controller", "", "name, file or package.module:Name; empty: the fleet file's")
@@ -63,7 +70,7 @@ def read_parameters(node: Node, changed: Callable[[Any], None]) -> Configuration
         _believed(fleet, name, condition),
         file,
         settings.value,
-        _runtime(node, file),
+        _runtime(node, file, out_of_use),
         Timing(period_s, delay_s, None if lag_s < 0 else lag_s),
         use_relay,
         1.0 / report_hz,
@@ -71,16 +78,17 @@ def read_parameters(node: Node, changed: Callable[[Any], None]) -> Configuration
 
 
 def _believed(fleet: Fleet, name: str, condition: str) -> Vehicle:
-    vehicle = next(member for member in fleet.vehicles if member.name == name).vehicle()
+    member = next(member for member in fleet.vehicles if member.name == name)
     if not condition:
-        return vehicle
+        return member.vehicle()
     from shoal.simulation.conditions import load_condition  # only a trial needs the simulator's files
     from shoal.simulation.perturbation import controller_vehicle
 
-    return controller_vehicle(vehicle, load_condition(condition).controller_model)
+    believed = load_condition(condition).controller_model
+    return controller_vehicle(member.vehicle(believed.parameter_set), believed)
 
 
-def _runtime(node: Node, file: ControllerFile) -> RuntimeSettings:
+def _runtime(node: Node, file: ControllerFile, out_of_use: Callable[[str], None] | None) -> RuntimeSettings:
     """As the controller's file has it, each value a parameter."""
     given = runtime_settings(file)
     times = {
@@ -90,5 +98,18 @@ def _runtime(node: Node, file: ControllerFile) -> RuntimeSettings:
     groups = {
         name: SettingsParameters(node, getattr(given.agent, name), f"{name}.", fixed=True).value for name in GROUPS
     }
-    lead = declare(node, "thruster_lead", given.agent.thruster_lead, "overdrive against the lag", low=1.0, high=4.0)
-    return RuntimeSettings(**times, agent=AgentSettings(**groups, thruster_lead=lead))
+    leads = {
+        key: declare(
+            node, key, getattr(given.agent, key), AgentSettings.model_fields[key].description or "", low=1.0, high=4.0
+        )
+        for key in ("thruster_lead", "moment_lead")
+    }
+    fixed = [name for name in ThrusterWatchSettings.model_fields if name != "out_of_use"]
+    groups["thrusters"] = SettingsParameters(
+        node,
+        given.agent.thrusters,
+        "thrusters.",
+        fixed=fixed if out_of_use is not None else True,
+        changed=None if out_of_use is None else lambda settings: out_of_use(settings.out_of_use),
+    ).value
+    return RuntimeSettings(**times, agent=AgentSettings(**groups, **leads))

@@ -14,18 +14,23 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from geometry_msgs.msg import Point, PointStamped
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Bool, String, UInt64
+from std_msgs.msg import Bool, Header, String, UInt64
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from shoal.fleet.file import load_fleet
 from shoal.fleet.stop import StopState
 from shoal.guidance.formation import Formation
 from shoal.messages import topics
+from shoal.messages.geometry import sight_angle_deg
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.state import POSITION, State
 from shoal.recordings.placement_json import formation_to_json
+from shoal.simulation.plant import Plant
 from shoal_ros import convert
 from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node
@@ -52,6 +57,8 @@ class Sea:
         self.fov = harness.listen(topics.FOV, vehicle=ME, other=OTHER)
         self.distance = harness.listen(topics.DISTANCE, vehicle=ME, other=OTHER)
         self.t_s = 0.0
+        start = State.at_rest(PLACES[ME], np.pi / 2)
+        self.plant = Plant([load_fleet("two").vehicles[0].vehicle()], start.array[None].copy())
         self.speaking = {"odometry", "plan", "reference", "other's odometry"}
         self.twist: Callable[[Odometry], Odometry] = lambda o: o  # what the sensors do to odometry
         there = np.array(list(PLACES.values()))
@@ -59,15 +66,16 @@ class Sea:
         self.placement = replace(placement, sight=((ME, OTHER), (OTHER, ME)))
         self.formation.publish(String(data=formation_to_json(self.placement)))
 
-    def at_rest(self, name: str) -> Odometry:
-        heading = np.pi / 2 if name == ME else -np.pi / 2
-        q = np.array([np.cos(heading / 2), 0, 0, np.sin(heading / 2)])
-        return Odometry.of_parts(self.t_s, PLACES[name].copy(), q, np.zeros(3), np.zeros(3))
+    def where(self, name: str) -> Odometry:
+        """Ours answers to thrust, or the controller would find out that it does not; the other one stands still."""
+        state = self.plant.states[0] if name == ME else State.at_rest(PLACES[name], -np.pi / 2).array
+        return Odometry(self.t_s, state.copy())
 
     def tick(self) -> None:
         """One control period of the world, and whatever the controller answers."""
         self.t_s = round(self.t_s + PERIOD_S, 6)
         t = self.t_s
+        self.plant.step([np.nan_to_num(self.latest_thrust())], PERIOD_S)
         if "reference" in self.speaking and round(t / PERIOD_S) % 4 == 0:
             times = t + np.arange(0, 4.05, 0.2)
             still = np.zeros((len(times), 3))
@@ -78,9 +86,9 @@ class Sea:
             self.plan.publish(convert.plan_to_bytes(Plan(OTHER, 1, t, np.array([t]), place, np.zeros((1, 3)))))
         self.clock.publish(Clock(clock=convert.to_stamp(t)))
         if "other's odometry" in self.speaking:
-            self.odometry[OTHER].publish(convert.odometry_to_message(self.at_rest(OTHER), OTHER))
+            self.odometry[OTHER].publish(convert.odometry_to_message(self.where(OTHER), OTHER))
         if "odometry" in self.speaking:
-            self.say_odometry(self.twist(self.at_rest(ME)))
+            self.say_odometry(self.twist(self.where(ME)))
         self._wait_for_answer(t if "odometry" in self.speaking else t - 2 * PERIOD_S)
 
     def _wait_for_answer(self, since_s: float) -> None:
@@ -150,8 +158,10 @@ def test_answers_every_odometry_with_thrust_and_plan(sea: Sea) -> None:
 
 def test_sight_and_distance(sea: Sea) -> None:
     sea.run(lambda: sea.fov and sea.distance, "sight")
-    assert sea.distance[-1].data == pytest.approx(2.2, abs=1e-6)
-    assert sea.fov[-1].data == pytest.approx(0.0, abs=1e-6)
+    own = sea.plant.states[0]
+    there = sea.where(OTHER).position_m
+    assert sea.distance[-1].data == pytest.approx(float(np.linalg.norm(own[POSITION] - there)), abs=0.01)
+    assert sea.fov[-1].data == pytest.approx(sight_angle_deg(own, there), abs=1.0)
 
 
 def test_not_a_number_is_never_computed_with(sea: Sea) -> None:
@@ -163,7 +173,8 @@ def test_not_a_number_is_never_computed_with(sea: Sea) -> None:
     sea.run(sea.is_zero, "zeros", most_s=0.5)
     assert sea.last().level == bytes([2])
     sea.twist = lambda o: o
-    assert sea.run(sea.says("following"), "recovery") <= 0.5
+    assert sea.run(lambda: not sea.is_zero(), "recovery") <= 0.5
+    assert sea.run(sea.says("following"), "the end of the report") <= 2.5  # it stands for 2 s after its reason has gone
 
 
 def test_odometry_that_stays_away_ends_in_zero_thrust(sea: Sea) -> None:
@@ -181,10 +192,10 @@ def test_odometry_that_stays_away_ends_in_zero_thrust(sea: Sea) -> None:
 def test_odometry_out_of_order_changes_nothing(sea: Sea) -> None:
     for _ in range(20):
         sea.tick()
-        elsewhere = np.concatenate([[50.0, 0, 5], sea.at_rest(ME).state[3:]])
+        elsewhere = np.concatenate([[50.0, 0, 5], sea.where(ME).state[3:]])
         sea.say_odometry(Odometry(sea.t_s - 0.3, elsewhere))
     sea.run(lambda: convert.plan_from_message(sea.plans[-1]).stamp_s >= sea.t_s - 0.1, "a new plan")
-    assert sea.says("following")()
+    assert not sea.is_zero() and "plan" not in sea.last().message  # at most reported, never flown by
     np.testing.assert_allclose(convert.plan_from_message(sea.plans[-1]).positions_m[0], PLACES[ME], atol=0.1)
 
 
@@ -208,6 +219,24 @@ def test_silent_neighbour_is_reported_and_still_avoided(sea: Sea) -> None:
 
 def stop_state(sea: Sea) -> StopState:
     return StopState.from_json(sea.stop_states[-1].data)
+
+
+def test_a_plan_that_disagrees_with_what_is_seen_is_doubted(sea: Sea) -> None:
+    """Its plan has it 2.2 m ahead; it is seen 4.2 m ahead, and then where it says."""
+    sighting, forget = sea.h.publisher(topics.SIGHTING, vehicle=ME), sea.h.publisher(topics.FORGET)
+    doubted = sea.says(f"plan of {OTHER} disagrees with what is seen")
+
+    def seen(ahead_m: float) -> bool:
+        header = Header(stamp=convert.to_stamp(sea.t_s), frame_id=OTHER)
+        sighting.publish(PointStamped(header=header, point=Point(x=ahead_m)))
+        return doubted()
+
+    sea.run(lambda: seen(4.2), "the doubt", most_s=6.0)
+    sea.run(lambda: not seen(2.2), "trust again", most_s=6.0)
+    forget.publish(String(data="nobody"))
+    forget.publish(String(data=OTHER))
+    sea.run(lambda: f"{OTHER} is forgotten by order" in sea.h.output(), "the order", most_s=6.0)
+    assert f"'nobody' is no neighbour; expected one of {OTHER}" in sea.h.output()
 
 
 def test_stop_and_release(sea: Sea) -> None:
@@ -244,7 +273,7 @@ def test_a_stop_learned_from_a_peer(sea: Sea) -> None:
 
 
 def test_one_absurd_stamp_does_not_outlive_the_good_ones(sea: Sea) -> None:
-    sea.say_odometry(Odometry(sea.t_s + 1000.0, sea.at_rest(ME).state))
+    sea.say_odometry(Odometry(sea.t_s + 1000.0, sea.where(ME).state))
     sea.run(sea.says("stamped in the future"), "the reason")
     plans = len(sea.plans)
     sea.run(sea.says("following"), "following", most_s=3.0)

@@ -15,7 +15,7 @@ def register(parent: typer.Typer) -> None:
 def up(
     fleet: str = typer.Argument("two", help="Fleet name, file or number of vehicles."),
     path: str = typer.Option("", help="Test, path name or file to follow; without it the fleet holds station."),
-    seconds: float = typer.Option(0.0, "--for", min=0.0, help="Simulated seconds to run; 0: until Ctrl-C."),
+    seconds: float = typer.Option(0.0, "--for", min=0.0, max=604_800.0, help="Simulated seconds; 0: until Ctrl-C."),
     record: Path | None = typer.Option(None, help="Folder for a rosbag2 recording."),
     plant: str = typer.Option("builtin", help="builtin, or none: Gazebo or real vehicles bring odometry."),
     rate: float = typer.Option(1.0, min=0.0, max=100.0, help="Times real time; 0: as fast as it goes, in lock step."),
@@ -42,6 +42,7 @@ def up(
     from shoal.errors import ShoalError
     from shoal_ros.domain import chosen_domain
     from shoal_ros.node_list import fleet_nodes
+    from shoal_ros.reach import check_keystore
     from shoal_ros.up import run_fleet
 
     if plant not in ("builtin", "none"):
@@ -65,8 +66,7 @@ def up(
             state_dir=str(Path(scratch) / "state"),
         )
         if keystore is not None:
-            if not (keystore / "enclaves").is_dir():
-                raise ShoalError(f"{keystore}: no folder 'enclaves' inside; expected a key store of `ros2 security`")
+            check_keystore(keystore, nodes)
             nodes = [node.secured() for node in nodes]
         if dry_run:
             for node in nodes:

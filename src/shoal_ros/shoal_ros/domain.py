@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shoal.errors import ShoalError
+from shoal_ros.reach import reach_environment
 
 FIRST, COUNT = 1, 100  # 0 is everybody's; above 101 the ports run into those the kernel hands out
 
@@ -26,16 +27,8 @@ class Domain:
             self._claim = None
 
     def environment(self, network: bool = False, keystore: Path | None = None) -> dict[str, str]:
-        """For child processes: this machine only unless asked otherwise; with a key store, only who has a key."""
-        reach = "SUBNET" if network else "LOCALHOST"
-        chosen = {"ROS_DOMAIN_ID": str(self.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": reach}
-        if keystore is not None:
-            chosen |= {
-                "ROS_SECURITY_ENABLE": "true",
-                "ROS_SECURITY_STRATEGY": "Enforce",
-                "ROS_SECURITY_KEYSTORE": str(keystore.resolve()),
-            }
-        return chosen
+        """For child processes."""
+        return {"ROS_DOMAIN_ID": str(self.number), **reach_environment(network, keystore)}
 
 
 def claim_domain() -> Domain:

@@ -17,6 +17,7 @@ from shoal.fleet.generate import resolve_fleet
 from shoal.guidance.path_file import load_path
 from shoal.plugins import is_dotted
 from shoal.simulation.conditions import Condition, ControllerModel, load_condition
+from shoal.simulation.plan_faults import RADIO_FAULTS
 
 Value = bool | int | float | str | list[str] | list[float]
 NO_DEADLINE = 1e6  # periods; where the clock waits for the controllers, their thinking takes no time
@@ -174,7 +175,7 @@ def _common(fleet: str, chosen: Options) -> dict[str, Value]:
 def _relayed(chosen: Options, condition: Condition) -> bool:
     link = condition.link
     perfect = not (link.loss or link.delay_s or link.jitter_s or link.dropouts or link.line_of_sight)
-    perfect = perfect and not any(fault.kind == "radio_silent" for fault in condition.faults)
+    perfect = perfect and not any(fault.kind in RADIO_FAULTS for fault in condition.faults)
     return (not perfect) if chosen.use_relay is None else chosen.use_relay
 
 

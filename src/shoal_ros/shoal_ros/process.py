@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from types import FrameType
 from typing import NoReturn, Protocol
 
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.duration import Duration
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -73,6 +75,20 @@ def made(make_node: Callable[[], Node]) -> Node:
         return make_node()
     except ShoalError as error:
         give_up(str(error))
+    except RCLError as error:
+        if os.environ.get("ROS_SECURITY_ENABLE", "").lower() != "true":
+            raise
+        give_up(_without_security(str(error)))
+
+
+def _without_security(error: str) -> str:
+    """Keys that this ROS cannot use: no use to try again."""
+    if "security libraries" in error or "-DSECURITY=ON" in error:
+        return (
+            "this Fast DDS has no security plugins (the PyPI wheels' never does); expected a ROS 2 installation whose "
+            "Fast DDS is built with SECURITY=ON, or no key store"
+        )
+    return f"ROS does not start with the key store {os.environ.get('ROS_SECURITY_KEYSTORE', '')}: {error}"
 
 
 def give_up(why: str) -> NoReturn:

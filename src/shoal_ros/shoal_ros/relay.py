@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
+from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
 from shoal.fleet.link import Link, LinkSettings
 from shoal.messages import topics
 from shoal.messages.plan import Plan
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.faults import Faults
+from shoal.simulation.plan_faults import PlanFaults
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import SettingsParameters, declare
@@ -43,6 +45,7 @@ class RelayNode(Node):
             declare(self, "condition", "default", "its radio faults are simulated: name or file")
         )
         self._faults = Faults(condition.faults, self.names)
+        self._plan_faults = PlanFaults(self._faults)
         self._seed = declare(self, "seed", 0, "of what is lost when")
         self._settings = SettingsParameters(self, LinkSettings(), changed=self._change)
         self._link = self._fresh_link()
@@ -88,8 +91,15 @@ class RelayNode(Node):
 
     def _on_plan(self, sender: str, data: bytes) -> None:
         t_s = self._tick()
-        if self._faults.radio_silent(sender, t_s):
-            return
+        if self._faults:
+            try:
+                made = convert.plan_from_bytes(data)
+            except ShoalError:  # the receivers refuse it, too
+                return
+            sent = self._plan_faults.sent(made, t_s)
+            if sent is None:
+                return
+            data = data if sent is made else convert.plan_to_bytes(sent)
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
         raw = RawPlan(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)

@@ -14,6 +14,7 @@ from types import FrameType
 
 from shoal_ros.domain import Domain
 from shoal_ros.node_list import NodeSpec
+from shoal_ros.reach import describe_reach
 from shoal_ros.supervisor import Supervisor
 
 COLOURS = (36, 33, 35, 32, 34, 96, 93, 95, 92, 94)  # of the terminal, one for each node
@@ -63,8 +64,7 @@ def run_fleet(
     log = Log(specs)
     asked = _Signals()
     supervisor = Supervisor(domain.environment(network, keystore), log.line, log.say)
-    reach = "on the network" if network else "on this machine"
-    log.say(f"{len(specs)} nodes, ROS_DOMAIN_ID={domain.number} {reach}; Ctrl-C stops them")
+    log.say(f"{len(specs)} nodes, ROS_DOMAIN_ID={domain.number} {describe_reach(network)}; Ctrl-C stops them")
     end = None if wall_s is None else time.monotonic() + wall_s
     try:
         supervisor.start(specs)

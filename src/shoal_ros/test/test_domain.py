@@ -11,6 +11,7 @@ import pytest
 
 from shoal.errors import ShoalError
 from shoal_ros.domain import chosen_domain, claim_domain
+from shoal_ros.reach import LOOPBACK_PROFILE
 
 
 def test_no_two_claims_are_alike_and_closed_ones_come_back() -> None:
@@ -52,7 +53,7 @@ def test_the_users_own_number_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_environment_keeps_to_this_machine_unless_asked(tmp_path: Path) -> None:
     domain = claim_domain()
-    assert domain.environment()["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert domain.environment()["FASTRTPS_DEFAULT_PROFILES_FILE"] == str(LOOPBACK_PROFILE)
     assert domain.environment(network=True)["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SUBNET"
     secured = domain.environment(keystore=tmp_path)
     assert secured["ROS_SECURITY_STRATEGY"] == "Enforce" and secured["ROS_SECURITY_KEYSTORE"] == str(tmp_path)

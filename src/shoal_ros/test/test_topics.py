@@ -12,6 +12,7 @@ pytest.importorskip("rclpy")
 from rclpy.node import Node
 
 from shoal.control.settings import NmpcSettings
+from shoal.fleet.agent_settings import AgentSettings
 from shoal.fleet.link import LinkSettings
 from shoal.fleet.runtime import RuntimeSettings
 from shoal.messages.topics import TOPICS, Topic
@@ -49,6 +50,7 @@ def test_manual_has_every_parameter(node: str) -> None:
         declared |= {leaf.name for leaf in leaves(GuidanceSettings())}
     if node == "mpc":
         declared |= {*RuntimeSettings.model_fields} - {"agent"} | {"backend"}
+        declared |= {name for name, field in AgentSettings.model_fields.items() if field.annotation is float}
     documented = {name for cells in rows(node) for name in re.findall(r"`([a-z0-9_A-Z]+)`", cells[0])}
     assert documented == declared
 

@@ -18,6 +18,8 @@ def gui(
         None, min=0, max=232, help="ROS domain; else $ROS_DOMAIN_ID, else a running fleet's."
     ),
     dark: bool = typer.Option(False, "--dark", help="Dark colours (Ctrl+D changes them)."),
+    network: bool = typer.Option(False, "--network", help="The fleet runs on other machines."),
+    keystore: Path | None = typer.Option(None, help="SROS 2 key store, with an enclave /operator_station."),
     screenshots: Path | None = typer.Option(
         None, help="Only draw the guide's pictures into this folder; needs no ROS."
     ),
@@ -33,4 +35,4 @@ def gui(
         return
     from shoal_rqt.window import run
 
-    raise typer.Exit(run(fleet, domain, dark))
+    raise typer.Exit(run(fleet, domain, dark, network, keystore))

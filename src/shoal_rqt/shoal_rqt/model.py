@@ -97,7 +97,7 @@ class FleetModel:
             vehicle, state = member.vehicle(), self.vehicle(member.name)
             state.thrust_limits_N = vehicle.thrust_min_N, vehicle.thrust_max_N
             if not len(state.thrust_N):
-                state.thrust_N = np.full(len(vehicle.thrusters), np.nan)
+                state.thrust_N = np.full(vehicle.input_count, np.nan)
 
     # -- derived -----------------------------------------------------------------------------------
 

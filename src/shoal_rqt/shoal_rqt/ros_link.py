@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +41,9 @@ class RosLink:
     def __init__(self, update_queue: UpdateQueue, domain: int | None = None, name: str = "operator_station") -> None:
         self._updates = update_queue
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        secured = os.environ.get("ROS_SECURITY_ENABLE", "").lower() == "true"
+        enclave = ["--ros-args", "--enclave", f"/{name}"] if secured else None
+        rclpy.init(args=enclave, context=self._context, domain_id=domain)
         self.node = Node(
             name, context=self._context, start_parameter_services=False, enable_rosout=False, use_global_arguments=False
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from shoal.control.settings import NmpcSettings
+from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.stop import StopState
 from shoal.frames import multiply
@@ -26,6 +27,7 @@ from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.verdict import TestVerdict
 
 SIZE = (1440, 900)
+LOST = {"lost_dark": 1}  # vehicles that a picture is meant to show as lost
 Stage = Callable[[Station], None]
 
 
@@ -37,11 +39,23 @@ def take_all(folder: Path, report: Callable[[str], None] = print) -> list[Path]:
     for name, station in _stations(report):
         _settle(station)
         target = folder / f"gui_{name}.png"
+        _refuse_lost(name, station.model)
         station.grab().save(str(target))
         station.close()
         report(str(target))
         made.append(target)
     return made
+
+
+def _refuse_lost(name: str, model: FleetModel) -> None:
+    """A machine that did not keep up must not make the guide's pictures; the scene `lost` is meant to show one."""
+    allowed = LOST.get(name, 0)
+    lost = [v.name for v in model.vehicles.values() if v.is_lost(time.monotonic())]
+    if len(lost) > allowed:
+        raise ShoalError(
+            f"picture gui_{name}.png: {', '.join(lost)} lost when it was drawn, expected {allowed or 'none'}; "
+            "the machine did not keep up, try again when it is idle"
+        )
 
 
 def _stations(report: Callable[[str], None]) -> Iterator[tuple[str, Station]]:

@@ -66,7 +66,7 @@ class Station(QtWidgets.QWidget):
         for number, (name, panel) in enumerate(panels.items(), 1):
             self.tabs.addTab(panel, name)
             self.tabs.setTabToolTip(number - 1, f"Ctrl+{number}")
-        self.tabs.setMinimumWidth(350)
+        self.tabs.setMinimumWidth(374)
         self.tabs.tabBar().setUsesScrollButtons(True)
         self.tabs.tabBar().setExpanding(True)
         split = QtWidgets.QSplitter(Qt.Orientation.Horizontal)
@@ -85,7 +85,7 @@ class Station(QtWidgets.QWidget):
         layout.addWidget(self.events)
         self.bar.test_wanted.connect(self.test_panel.start)
         self.bar.refused.connect(lambda why: self.update_queue.put(updates.EventUpdate(1, why)))
-        self.setMinimumSize(760, 520)
+        self.setMinimumSize(740, 480)
 
     def _make_shortcuts(self) -> None:
         """F1 lists them. They act wherever the focus is in the station."""
@@ -94,7 +94,7 @@ class Station(QtWidgets.QWidget):
         for index in range(self.tabs.count()):
             keys[f"Ctrl+{index + 1}"] = (self.tabs.tabText(index), partial(self.tabs.setCurrentIndex, index))
         keys |= {
-            "Esc": ("STOP: zero thrust on every vehicle", self.bar.stop),
+            "Esc": ("STOP: zero thrust on every vehicle (closes this list first)", self.escape),
             "Ctrl+Shift+R": ("release the stop", self.bar.release_stop),
             "F1": ("this list", self.show_keys),
             "F2": ("hold", lambda: self.bar.request_mode("hold")),
@@ -178,6 +178,32 @@ class Station(QtWidgets.QWidget):
     def show_keys(self) -> None:
         """Show or hide every shortcut."""
         self.keys.toggle()
+
+    def escape(self) -> None:
+        """Close the list of keys if it is open; STOP otherwise."""
+        if self.keys.isVisible():
+            self.keys.hide()
+        else:
+            self.bar.stop()
+
+    def eventFilter(self, watched: QtCore.QObject, event: QtCore.QEvent) -> bool:
+        """Esc anywhere in our window, also before anything of ours has the focus: in rqt that takes a click."""
+        if (
+            event.type() == QtCore.QEvent.Type.KeyPress
+            and isinstance(event, QtGui.QKeyEvent)
+            and event.key() == Qt.Key.Key_Escape
+            and isinstance(watched, QtWidgets.QWidget)
+            and watched is self.window()
+            and self.isVisible()
+        ):
+            self.escape()
+            return True
+        return super().eventFilter(watched, event)
+
+    def showEvent(self, event: QtGui.QShowEvent) -> None:
+        """The window that holds us is known now, rqt's or our own."""
+        self.window().installEventFilter(self)
+        super().showEvent(event)
 
     def close_down(self) -> None:
         """Before the window goes."""

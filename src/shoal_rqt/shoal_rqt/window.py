@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal_rqt.local_fleets import choose_domain
+from shoal_ros.local_fleets import choose_domain
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtCore, QtGui, QtWidgets, application
 from shoal_rqt.requests import Link
@@ -52,9 +53,15 @@ def make_station(fleet: str = "", domain: int | None = None) -> tuple[Station, L
     return station, link
 
 
-def run(fleet: str = "", domain: int | None = None, dark: bool = False) -> int:
+def run(
+    fleet: str = "",
+    domain: int | None = None,
+    dark: bool = False,
+    network: bool = False,
+    keystore: Path | None = None,
+) -> int:
     """Open it and serve it until it is closed; the exit code."""
-    chosen = choose_domain(domain)
+    chosen = choose_domain(domain, network, keystore)
     app = application()
     app.setStyle("Fusion")
     station, link = make_station(fleet, chosen)

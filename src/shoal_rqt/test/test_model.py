@@ -20,8 +20,8 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION
+from shoal_ros.local_fleets import running_domains
 from shoal_rqt import updates
-from shoal_rqt.local_fleets import running_domains
 from shoal_rqt.model import FleetModel
 from shoal_rqt.requests import ParameterInfo
 from shoal_rqt.trail import Trail

@@ -20,11 +20,14 @@ pytest.importorskip("pyqtgraph")
 pytest.importorskip("PySide6.QtTest")
 from PySide6 import QtTest
 
+from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
 from shoal.fleet.stop import StopState
+from shoal.guidance.path_file import load_path
 from shoal.messages.health import Severity
 from shoal.messages.odometry import Odometry
-from shoal_rqt import updates
+from shoal.messages.preview import Preview
+from shoal_rqt import screenshots, updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets, application
 from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
@@ -59,6 +62,8 @@ def station() -> Iterator[Station]:
     made = Station(FleetModel(load_fleet("two")), UpdateQueue(), NoLink())
     made.resize(1280, 800)
     made.show()
+    made.activateWindow()  # X11 without a window manager gives the focus to nobody
+    QtTest.QTest.qWaitForWindowActive(made, 2000)
     made.model.sight_pairs = (("bluerov2", "bluerov3"), ("bluerov3", "bluerov2"))
     nodes = frozenset({"/guidance", "/bluerov2/mpc", "/bluerov3/mpc"})
     send(
@@ -153,11 +158,85 @@ def test_nothing_stands_between_the_operator_and_stop(station: Station) -> None:
     assert station.keys.isVisible()
     station.waypoint_panel.save_dialog()
     QtTest.QTest.mouseClick(station.bar.stop_button, LEFT)
+    assert len(requests(station, "stop")) == 1
+    QtTest.QTest.keyClick(station, Qt.Key.Key_Escape)
+    assert not station.keys.isVisible() and len(requests(station, "stop")) == 1  # the first closes the list
     QtTest.QTest.keyClick(station, Qt.Key.Key_Escape)
     assert len(requests(station, "stop")) == 2
     for dialog in station.findChildren(QtWidgets.QFileDialog):
         assert not dialog.isModal()
         dialog.close()
+
+
+def test_esc_is_stop_in_a_foreign_window_before_any_click(station: Station) -> None:
+    """As in rqt: the window has the focus, nothing of ours has."""
+    window = QtWidgets.QMainWindow()
+    window.setCentralWidget(station)
+    window.show()
+    window.setFocus()
+    before = len(requests(station, "stop"))
+    QtTest.QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert len(requests(station, "stop")) == before + 1
+    station.show_keys()
+    QtTest.QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert len(requests(station, "stop")) == before + 1 and not station.keys.isVisible()
+    window.takeCentralWidget()
+
+
+def test_the_views_follow_the_fleet_and_point_to_what_they_do_not_show(station: Station) -> None:
+    assert station.view.following.isChecked()  # by default
+
+    def move(north: float, depth: float) -> None:
+        for name, east in (("bluerov2", -1.1), ("bluerov3", 1.1)):
+            o = state(north, east, 90.0)
+            place = np.array([north, east, depth])
+            moved = Odometry.of_parts(1.0, place, o.attitude, np.zeros(3), np.zeros(3))
+            send(station, updates.OdometryUpdate(name, moved))
+
+    move(80.0, 40.0)
+    (_, _), (south, north) = station.view.above.viewRange()
+    shallow, deep = station.view.side.viewRange()[1]
+    assert south < 80.0 < north and shallow < 40.0 < deep and station.view.off_screen.text == ""
+    station.view.following.setChecked(False)
+    move(-80.0, 40.0)
+    assert "↓ bluerov2 160 m" in station.view.off_screen.text and "bluerov3" in station.view.off_screen.text
+
+
+def test_test_phase_and_setpoint_are_in_the_bar_whatever_the_tab(station: Station) -> None:
+    preview = Preview(np.arange(3.0), np.tile([1.25, -2.0, 6.5], (3, 1)), np.zeros((3, 3)))
+    status = {"state": "running", "test": "circle", "t_s": 31.2, "duration_s": 130.0}
+    for index in range(station.tabs.count()):
+        station.tabs.setCurrentIndex(index)
+        send(station, updates.ReferenceUpdate(preview), updates.TestUpdate(status))
+        assert station.bar.note.text() == "circle, running: 31 of 130 s"
+        assert station.bar.setpoint.text() == "setpoint N 1.2  E -2.0  depth 6.5 m"
+    send(station, updates.TestUpdate(status | {"state": "waiting", "countdown_s": 3.2}))
+    assert station.bar.note.text() == "circle, getting ready: starts in 3 s"
+    send(station, updates.StopUpdate("/bluerov2/mpc", StopState(5, True, "/fleet/stop")))
+    assert station.bar.note.text().startswith("STOP 5")  # more important than a test
+
+
+def test_the_whole_path_of_a_test_is_drawn_and_goes_with_it(station: Station) -> None:
+    status = {"state": "gliding", "test": "circle"}
+    send(station, updates.TestUpdate(status))
+    east, north = station.view._fleet.path.getData()
+    path = load_path("circle")
+    t_s = np.linspace(0.0, path.duration_s, len(east))
+    assert len(east) > 100 and np.allclose(np.column_stack([north, east]), path.position(t_s)[:, :2])
+    send(station, updates.TestUpdate(status | {"test": "/on/another/computer.yaml"}))
+    assert np.size(station.view._fleet.path.getData()[0]) == 0  # what cannot be read is not drawn
+    send(station, updates.TestUpdate(status), updates.TestUpdate({"state": "idle", "test": "circle"}))
+    assert np.size(station.view._fleet.path.getData()[0]) == 0
+
+
+def test_a_picture_with_a_lost_vehicle_is_refused(station: Station) -> None:
+    screenshots._refuse_lost("two_light", station.model)
+    vehicle = station.model.vehicles["bluerov3"]
+    assert vehicle.received_s is not None
+    vehicle.received_s -= 60.0
+    with pytest.raises(ShoalError, match=r"gui_two_light.png: bluerov3 lost"):
+        screenshots._refuse_lost("two_light", station.model)
+    screenshots._refuse_lost("lost_dark", station.model)  # meant to show one
 
 
 def test_buttons_show_the_mode_that_guidance_reports(station: Station) -> None:
@@ -283,7 +362,7 @@ def test_water_that_cannot_be_is_refused_here(station: Station) -> None:
 # -- looks ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [(1024, 640), (1920, 1080), (3840, 2160)])
+@pytest.mark.parametrize("size", [(760, 571), (1024, 640), (1920, 1080), (3840, 2160)])
 @pytest.mark.parametrize("theme", list(THEMES.values()), ids=lambda t: t.name)
 def test_every_tab_fits_every_size(station: Station, size: tuple[int, int], theme: Any) -> None:
     station.apply_theme(theme)

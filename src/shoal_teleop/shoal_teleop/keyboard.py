@@ -48,6 +48,8 @@ class KeyboardNode(Node):
 
     def _read(self) -> None:
         t_s, typed = time.monotonic(), ""
+        if sentence := self._commands.check():
+            print(f"\r\x1b[K{sentence}", flush=True)
         while select.select([self._input], [], [], 0)[0]:
             found = os.read(self._input, 64)
             if not found:  # the terminal is gone

@@ -22,7 +22,9 @@ def load_pygame() -> Any:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import pygame
 
-    pygame.init()
+    # Not pygame.init(): it opens the sound card as well, and ALSA complains on stderr where there is none.
+    pygame.display.init()
+    pygame.joystick.init()
     return pygame
 
 

@@ -44,6 +44,8 @@ class TeleopNode(Node):
         self._commands.velocity(self._dead_man.update(time.monotonic(), wanted))
 
     def _check(self) -> None:
+        if sentence := self._commands.check():
+            self.get_logger().info(sentence)
         self._commands.velocity(self._dead_man.check(time.monotonic()))
 
     def _change(self, changed: list[Parameter]) -> SetParametersResult:

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from shoal.cli import app
 from shoal.config.files import list_configs
 from shoal.errors import ShoalError
+from shoal_teleop import pad_test
 from shoal_teleop.keys import Keys, split
 from shoal_teleop.layout import Layout, StickLimits, load_layout
-from shoal_teleop.pad import Pad
+from shoal_teleop.pad import Pad, Reading
 from shoal_teleop.sticks import ZERO, DeadMan, Sticks, Velocity
 
 REST = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]  # both triggers at rest
@@ -247,3 +248,27 @@ def test_a_pad_may_come_late_and_go() -> None:
     assert pad.read() is None
     pygame.count = 1
     assert pad.read() is not None
+
+
+def test_the_test_page_shows_the_pad_and_what_the_fleet_would_do() -> None:
+    class Fake:
+        name = "pad"
+        readings = iter([None, Reading([0.0, 1.0, 1.0, 0.0, 0.0, 1.0], [0] * 6),
+                         Reading([0.0, 1.0, 1.0, 0.0, 0.0, 1.0], [0, 0, 0, 0, 1, 0])])  # fmt: skip
+
+        def read(self) -> Reading | None:
+            return next(self.readings, None)
+
+        def close(self) -> None:
+            pass
+
+    lines: list[str] = []
+    assert pad_test.run("xbox", 0, 0.35, Fake(), lines.append) == 0  # type: ignore[arg-type]
+    assert lines[0] == "no pad 0: plug one in"
+    assert "buttons none" in lines[1] and "dead-man button is not held" in lines[1]
+    assert "buttons 4" in lines[2] and "north +" in lines[2]
+
+    class Nobody(Fake):
+        readings = iter(())
+
+    assert pad_test.run("xbox", 0, 0.01, Nobody(), lines.append) == pad_test.NO_PAD  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,9 @@ from ros_bench import Bench, bench
 from sensor_msgs.msg import Joy
 
 from shoal.messages import topics
+from shoal_ros.local_fleets import running_domains
 from shoal_ros.node_list import NodeSpec
+from shoal_ros.reach import PROFILE_VARIABLES
 
 pytestmark = pytest.mark.ros
 REST = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
@@ -95,3 +98,47 @@ def test_keyboard_without_a_terminal_says_so(b: Bench) -> None:
     command = NodeSpec("shoal_teleop", "keyboard", "keyboard").command()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "no terminal" in done.stderr
+
+
+def cleared(**more: str) -> dict[str, str]:
+    """No domain and no reach chosen: as in a terminal of its own."""
+    chosen = ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", *PROFILE_VARIABLES)
+    return {k: v for k, v in os.environ.items() if k not in chosen} | more
+
+
+def test_shoal_teleop_finds_the_fleet_and_drives_it(b: Bench) -> None:
+    """The bench has claimed a domain as `shoal up` does, and listens as guidance does."""
+    ours, theirs = pty.openpty()
+    received = b.listen(topics.CMD_VEL)
+    words = [sys.executable, "-m", "shoal.cli", "teleop", "keyboard"]
+    if running_domains() != [b.domain.number]:  # another fleet runs on this machine: then it must be named
+        words += ["--domain", str(b.domain.number)]
+    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=cleared())
+    try:
+        wanted = lambda: received and received[-1].twist.linear.y > 0.1  # noqa: E731
+        b.until(wanted, "a velocity north", lambda: os.write(ours, b"w") and None)
+        os.write(ours, b"x")
+        assert process.wait(20) == 0
+        said = os.read(ours, 65536).decode()
+        assert f"ROS_DOMAIN_ID={b.domain.number}" in said and "the fleet listens" in said
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_shoal_teleop_says_when_nobody_listens_and_alsa_is_silent() -> None:
+    words = [sys.executable, "-m", "shoal.cli", "teleop", "joystick", "--domain", "98"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=cleared())
+    lines: list[str] = []
+    try:
+        assert process.stdout is not None
+        while not any("nobody listens on /fleet/cmd_vel in ROS_DOMAIN_ID=98" in line for line in lines):
+            line = process.stdout.readline()
+            assert line, lines
+            lines.append(line)
+    finally:
+        process.terminate()
+        lines += process.communicate(timeout=30)[0].splitlines()
+    assert "ALSA" not in "".join(lines)

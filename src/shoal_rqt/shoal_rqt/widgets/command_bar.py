@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.messages.preview import Preview
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtWidgets, Signal
 from shoal_rqt.requests import Link
 from shoal_rqt.theme import restyle
 from shoal_rqt.widgets.vehicle_card import label
 
+PHASES = {"gliding": "on the way to the start", "waiting": "getting ready", "running": "running", "done": "done"}
 MODES = {
     "hold": ("Hold", "Stay where the setpoint is (F2)"),
     "manual": ("Joystick", "The stick moves the setpoint (F3)"),
@@ -37,10 +42,13 @@ class CommandBar(QtWidgets.QFrame):
             button.clicked.connect(lambda _=False, mode=mode: self.request_mode(mode))
             row.addWidget(button)
             self.modes[mode] = button
-        self.time, self.note = label("", "title"), label("", "quiet")
+        self.time, self.setpoint, self.note = label("", "title"), label("", "quiet"), label("", "quiet")
+        for words_label in (self.setpoint, self.note):  # a long one is cut, and does not push STOP off the bar
+            words_label.setSizePolicy(QtWidgets.QSizePolicy.Policy.Ignored, QtWidgets.QSizePolicy.Policy.Preferred)
         words = QtWidgets.QVBoxLayout()
         words.setSpacing(0)
         words.addWidget(self.time)
+        words.addWidget(self.setpoint)
         words.addWidget(self.note)
         row.addSpacing(10)
         row.addLayout(words, 1)
@@ -95,6 +103,7 @@ class CommandBar(QtWidgets.QFrame):
         model = self._model
         self._show_mode()
         self.time.setText("no time yet" if model.t_s is None else f"{model.t_s:.1f} s")
+        self.setpoint.setText(setpoint_sentence(model.preview))
         self._show_situation(wall_s)
         self.release.setVisible(model.stop.releasable is not None or model.stop.requested)
         if self.stop_button.property("stopped") != (stopped := "true" if model.stopped else "false"):
@@ -124,4 +133,27 @@ class CommandBar(QtWidgets.QFrame):
             return "no vehicle found"
         if model.nodes and "/guidance" not in model.nodes:
             return "no guidance: the fleet holds"
-        return f"{len(model.vehicles)} vehicles"
+        return test_sentence(model.test) or f"{len(model.vehicles)} vehicles"
+
+
+def test_sentence(status: Mapping[str, Any]) -> str:
+    """`circle, running: 31 of 130 s`; empty when no test is on."""
+    state, name = status.get("state", "idle"), status.get("test")
+    if not name or state not in PHASES:
+        return ""
+    words = f"{name}, {PHASES[state]}"
+    if state == "running":
+        return f"{words}: {float(status['t_s']):.0f} of {float(status['duration_s']):.0f} s"
+    countdown = status.get("countdown_s")
+    return words if countdown is None else f"{words}: starts in {float(countdown):.0f} s"
+
+
+test_sentence.__test__ = False  # type: ignore[attr-defined]  # pytest collects names that start with test
+
+
+def setpoint_sentence(preview: Preview | None) -> str:
+    """Where the reference is now."""
+    if preview is None:
+        return ""
+    north, east, depth = (float(x) for x in preview.positions_m[0])
+    return f"setpoint N {north:.1f}  E {east:.1f}  depth {depth:.1f} m"

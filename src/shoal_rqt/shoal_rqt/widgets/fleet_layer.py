@@ -6,6 +6,8 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 
+from shoal.errors import ShoalError
+from shoal.guidance.path_file import load_path
 from shoal.messages.health import Severity
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtGui
@@ -15,6 +17,19 @@ from shoal_rqt.widgets.pens import NO_BRUSH, pen
 Array = NDArray[np.float64]
 STALE_S = 2.0  # of wall time; an older reference is drawn faint
 KINDS = (Severity.OK, Severity.WARNING, Severity.ERROR)
+NOTHING: Array = np.zeros((0, 3))
+PATH_POINTS = 400
+
+
+def path_points_m(name: str) -> Array:
+    """(K,3) NED along a path; none of one that this computer does not have."""
+    if not name:
+        return NOTHING
+    try:
+        path = load_path(name)
+    except ShoalError:
+        return NOTHING
+    return np.asarray(path.position(np.linspace(0.0, path.duration_s, PATH_POINTS)))
 
 
 class FleetLayer:
@@ -26,19 +41,32 @@ class FleetLayer:
         self.places, self.side_places = pg.ScatterPlotItem(), pg.ScatterPlotItem()
         self.links = {kind: pg.PlotCurveItem(connect="pairs") for kind in KINDS}
         self.angles: list[pg.TextItem] = []
+        self.path, self.side_path = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._path_of: tuple[str, Array] = "", NOTHING
         self._above = above
-        for item in (*self.links.values(), self.preview, self.queue, self.places, self.setpoint):
+        for item in (self.path, *self.links.values(), self.preview, self.queue, self.places, self.setpoint):
             above.addItem(item, ignoreBounds=True)
-        for item in (self.side_preview, self.side_queue, self.side_places, self.side_setpoint):
+        for item in (self.side_path, self.side_preview, self.side_queue, self.side_places, self.side_setpoint):
             side.addItem(item, ignoreBounds=True)
         for item in (self.preview, self.side_preview, self.setpoint, self.side_setpoint):
             item.setZValue(25)
 
     def show(self, model: FleetModel, theme: Theme, wall_s: float) -> None:
         """As it is now."""
+        self._show_path(model, theme)
         self._show_reference(model, theme, wall_s)
         self._show_queue(model, theme)
         self._show_links(model, theme, wall_s)
+
+    def _show_path(self, model: FleetModel, theme: Theme) -> None:
+        """All of the path that the test follows, from before it starts until it is over."""
+        name = str(model.test.get("test") or "") if model.test.get("state") in ("gliding", "waiting", "running") else ""
+        if name != self._path_of[0]:
+            self._path_of = name, path_points_m(name)
+        points = self._path_of[1]
+        line = pen(faded(theme.reference, 0.35), 1.5)
+        self.path.setData(points[:, 1], points[:, 0], pen=line)
+        self.side_path.setData(points[:, 1], points[:, 2], pen=line)
 
     def _show_reference(self, model: FleetModel, theme: Theme, wall_s: float) -> None:
         preview = model.preview

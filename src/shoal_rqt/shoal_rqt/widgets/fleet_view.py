@@ -17,6 +17,7 @@ from shoal_rqt.widgets.waypoint_layer import WaypointLayer
 
 Array = NDArray[np.float64]
 MARGIN_M = 1.6
+DEPTH_MARGIN_M = 0.5
 ARROWS = "↑↗→↘↓↙←↖"  # north is up
 AXIS_PX = 52  # the same left of both views, so that east is above east
 
@@ -42,6 +43,9 @@ class FleetView(QtWidgets.QWidget):
         self._water = pg.LabelItem(justify="left")
         self._water.setParentItem(self.above.getPlotItem().getViewBox())
         self._water.anchor(itemPos=(0, 0), parentPos=(0, 0), offset=(6, 2))
+        self.off_screen = pg.LabelItem(justify="left")
+        self.off_screen.setParentItem(self.above.getPlotItem().getViewBox())
+        self.off_screen.anchor(itemPos=(0, 1), parentPos=(0, 1), offset=(6, -2))
         self._fleet = FleetLayer(self.above.getPlotItem(), self.side.getPlotItem())
         self.marks = WaypointLayer(self.above.getPlotItem(), waypoints, 0, lambda: self._theme)
         self.side_marks = WaypointLayer(self.side.getPlotItem(), waypoints, 2, lambda: self._theme)
@@ -50,14 +54,13 @@ class FleetView(QtWidgets.QWidget):
         self.side.scene().sigMouseClicked.connect(self._clicked_side)
 
     def _build(self) -> None:
-        self.adding = _button("+ Waypoint by click", "Each click in the views adds a waypoint (Ctrl+W)", checkable=True)
-        self.click_depth = QtWidgets.QDoubleSpinBox(
-            minimum=-5, maximum=1000, value=5.0, singleStep=0.5, suffix=" m deep"
-        )
+        self.adding = _button("+ Waypoint", "Each click in the views adds a waypoint (Ctrl+W)", checkable=True)
+        self.click_depth = QtWidgets.QDoubleSpinBox(minimum=-5, maximum=1000, value=5.0, singleStep=0.5, suffix=" m")
         self.click_depth.setToolTip("Depth of waypoints that are clicked in the plan view")
         self.following = _button("Follow", "Keep the fleet in the middle (Ctrl+F)", checkable=True)
+        self.following.setChecked(True)  # a fleet that follows a path leaves a fixed view within a minute
         self.fit_button = _button("Fit", "Show all (Ctrl+0)")
-        self.clear_button = _button("Clear trails", "Forget where the vehicles have been (Ctrl+L)")
+        self.clear_button = _button("Clear", "Clear the trails: forget where the vehicles have been (Ctrl+L)")
         self.fit_button.clicked.connect(self.fit)
         self.clear_button.clicked.connect(self.clear_trails)
         row = QtWidgets.QHBoxLayout()
@@ -118,6 +121,8 @@ class FleetView(QtWidgets.QWidget):
             self.fit()
         if self.following.isChecked() and len(places):
             self._centre(places)
+            self._keep_depth(places)
+        self._show_off_screen()
 
     def _show_water(self) -> None:
         current = self._model.current_mps
@@ -156,6 +161,36 @@ class FleetView(QtWidgets.QWidget):
         (left, right), (bottom, top) = self.above.viewRange()
         east, north = middle[1] - (left + right) / 2, middle[0] - (bottom + top) / 2
         self.above.setRange(xRange=(left + east, right + east), yRange=(bottom + north, top + north), padding=0)
+
+    def _keep_depth(self, places: Array) -> None:
+        """Vehicles and setpoint stay within the depth view; it moves and grows, and never shrinks by itself."""
+        depths = places[:, 2]
+        if self._model.preview is not None:
+            depths = np.append(depths, self._model.preview.positions_m[0, 2])
+        bottom, top = self.side.viewRange()[1]
+        low, high = float(depths.min()) - DEPTH_MARGIN_M, float(depths.max()) + DEPTH_MARGIN_M
+        if low >= bottom and high <= top:
+            return
+        span = max(top - bottom, high - low)
+        start = low if low < bottom else high - span
+        self.side.setYRange(start, start + span, padding=0)
+
+    def _show_off_screen(self) -> None:
+        """A line of words with arrows to whatever the plan view does not show."""
+        (left, right), (bottom, top) = self.above.viewRange()
+        found = [(v.name, v.position_m) for v in self._model.vehicles.values() if v.position_m is not None]
+        if self._model.preview is not None:
+            found.append(("setpoint", self._model.preview.positions_m[0]))
+        words = []
+        for name, place in found:
+            if left <= place[1] <= right and bottom <= place[0] <= top:
+                continue
+            north, east = place[0] - (bottom + top) / 2, place[1] - (left + right) / 2
+            arrow = ARROWS[round(float(np.degrees(np.arctan2(east, north))) / 45) % 8]
+            words.append(f"{arrow} {name} {float(np.hypot(north, east)):.0f} m")
+        text = "off screen: " + ", ".join(words) if words else ""
+        if text != self.off_screen.text:
+            self.off_screen.setText(text, color=self._theme.bad, size="11pt")
 
     def _places(self) -> Array:
         found = [v.position_m for v in self._model.vehicles.values() if v.position_m is not None]

@@ -1,4 +1,4 @@
-"""All shortcuts, over the view. Not a window of its own: there Esc would close the list and not stop the fleet."""
+"""All shortcuts, over the view. Not a window of its own: Esc must stay the station's, which closes this first."""
 
 from __future__ import annotations
 

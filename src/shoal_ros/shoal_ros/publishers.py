@@ -10,6 +10,23 @@ from shoal.messages.health import Code, Issue, Severity
 
 WATCHDOGS = ("thrust_watchdog",)  # send zeros on the thrust topics, and only zeros
 
+LOOK_S = 2.0  # between two looks: each asks the middleware
+
+
+class PublisherWatch:
+    """Looks now and then; `t_s` is ROS time."""
+
+    def __init__(self, node: Node, topics: Sequence[str]) -> None:
+        self._node, self._topics = node, topics
+        self._looked_s = float("-inf")
+        self._found: tuple[Issue, ...] = ()
+
+    def issues(self, t_s: float) -> tuple[Issue, ...]:
+        """As of the last look."""
+        if not 0 <= t_s - self._looked_s < LOOK_S:
+            self._looked_s, self._found = t_s, second_publishers(self._node, self._topics)
+        return self._found
+
 
 def second_publishers(node: Node, topics: Sequence[str]) -> tuple[Issue, ...]:
     """An issue for each topic with more than one publisher; it names their nodes."""

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from shoal.errors import ShoalError
+from shoal_ros.reach import RANGE, reach_environment
 
 SOCKETS = Path("/proc/net/unix")
 
@@ -20,8 +21,14 @@ def running_domains(sockets: Path = SOCKETS) -> list[int]:
     return sorted({int(number) for number in re.findall(r"@shoal-ros-domain-(\d+)", text)})
 
 
-def choose_domain(given: int | None) -> int | None:
-    """As given, else $ROS_DOMAIN_ID, else the one fleet that runs here; None: ROS's own default."""
+def choose_domain(given: int | None, network: bool = False, keystore: Path | None = None) -> int | None:
+    """As given, else $ROS_DOMAIN_ID, else the one fleet that runs here; None: what the environment says.
+
+    Sets this process's reach as well: this machine only, unless asked for the network or the user's own environment
+    has chosen a discovery range. Call it before the first node is made.
+    """
+    if network or keystore is not None or not os.environ.get(RANGE):
+        os.environ |= reach_environment(network, keystore)
     if given is not None:
         os.environ["ROS_DOMAIN_ID"] = str(given)
         return given
@@ -34,6 +41,5 @@ def choose_domain(given: int | None) -> int | None:
         )
     if not found:
         return None
-    # A fleet that keeps to this machine is found only by processes that do so too, our children included.
-    os.environ |= {"ROS_DOMAIN_ID": str(found[0]), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    os.environ["ROS_DOMAIN_ID"] = str(found[0])  # our children's as well
     return found[0]

@@ -1,0 +1,1 @@
+"""ArduSub vehicles behind the fleet's topics."""

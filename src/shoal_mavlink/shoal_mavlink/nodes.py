@@ -1,0 +1,46 @@
+"""The nodes of a fleet of ArduSub vehicles, in the order of starting. No ROS import."""
+
+from __future__ import annotations
+
+from shoal.errors import ShoalError
+from shoal.fleet.file import load_fleet
+from shoal_ros.node_list import NodeSpec, Value, fleet_name, fleet_nodes
+
+FIRST_PORT = 14550
+# From odometry to thrust: half of the bridge's 20 ms, and the autopilot's median of 12 ms.
+ACTUATION_DELAY_S = 0.03
+
+
+def links_of(fleet: str, text: str) -> dict[str, str]:
+    """`name=link` pairs separated by commas; who is not named listens on UDP 14550, 14551 … in the fleet's order."""
+    names = load_fleet(fleet).names
+    found = {name: f"udpin:0.0.0.0:{FIRST_PORT + k}" for k, name in enumerate(names)}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, _, link = pair.partition("=")
+        if name not in found or not link:
+            raise ShoalError(f"links: '{pair}'; expected NAME=LINK with NAME one of: {', '.join(names)}")
+        found[name] = link
+    return found
+
+
+def bridge_nodes(fleet: str, links: str = "", position_source: str = "vehicle", state_dir: str = "") -> list[NodeSpec]:
+    """One bridge a vehicle."""
+    name = fleet_name(fleet)
+    common: dict[str, Value] = {"fleet": name, "position_source": position_source}
+    common |= {"odometry_rate_hz": 1.0 / load_fleet(name).control_period_s}
+    common |= {"state_dir": state_dir} if state_dir else {}
+    return [
+        NodeSpec("shoal_mavlink", "mavlink_bridge", "mavlink_bridge", f"/{vehicle}",
+                 {**common, "vehicle": vehicle, "link": link})
+        for vehicle, link in links_of(name, links).items()
+    ]  # fmt: skip
+
+
+def ardusub_nodes(fleet: str, links: str = "", position_source: str = "vehicle", **options: object) -> list[NodeSpec]:
+    """Bridges, then controllers, guidance and the rest of `fleet.launch.py`, in real time."""
+    state_dir = str(options.get("state_dir", ""))
+    nodes = bridge_nodes(fleet, links, position_source, state_dir)
+    swimming = fleet_nodes(fleet, plant="none", use_sim_time=False, **options)
+    return nodes + [
+        node.changed(actuation_delay_s=ACTUATION_DELAY_S) if node.executable == "mpc" else node for node in swimming
+    ]

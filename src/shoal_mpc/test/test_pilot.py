@@ -1,0 +1,66 @@
+"""The controller process as an autopilot: a pilot's messages, levels, STOP. The test is plant and clock."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool, String
+
+from shoal.autopilot.attitude import euler_angles
+from shoal.fleet.file import load_fleet
+from shoal.messages import topics
+from shoal.messages.odometry import Odometry
+from shoal.simulation.plant import Plant
+from shoal_ros import convert
+from shoal_ros.harness import Harness
+from shoal_ros.node_list import vehicle_node
+
+pytestmark = pytest.mark.ros
+PERIOD_S = 0.05
+
+
+def test_a_pilot_turns_holds_and_stops() -> None:
+    fleet = load_fleet("one")
+    me, member = fleet.names[0], fleet.vehicles[0]
+    plant = Plant([member.vehicle()], member.start_state().array[None])
+    thrusters = [t.name for t in member.vehicle().thrusters]
+    with Harness() as harness:
+        clock, odometry = harness.publisher(topics.CLOCK), harness.publisher(topics.ODOMETRY, vehicle=me)
+        pilot, stop = harness.publisher(topics.PILOT, vehicle=me), harness.publisher(topics.STOP)
+        levels = harness.listen(topics.LEVELS, vehicle=me)
+        thrust = [harness.listen(topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
+        node = vehicle_node("one", me, lockstep=True)
+        harness.start(replace(node, parameters={**node.parameters, "controller": "autopilot"}))
+        harness.spin(lambda: clock.get_subscription_count() and pilot.get_subscription_count(), "the controller")
+        k = 0
+
+        def run(seconds: float, said: dict[str, object] | None) -> None:
+            nonlocal k
+            for _ in range(round(seconds / PERIOD_S)):
+                k += 1
+                t_s = k * PERIOD_S
+                clock.publish(Clock(clock=convert.to_stamp(t_s)))
+                if said is not None:
+                    pilot.publish(String(data=json.dumps(said)))
+                seen = [len(received) for received in thrust]
+                odometry.publish(convert.odometry_to_message(Odometry(t_s, plant.states[0].copy()), me))
+                harness.spin(lambda: all(len(r) > n for r, n in zip(thrust, seen, strict=True)), "thrust")  # noqa: B023
+                plant.step(np.array([[received[-1].data for received in thrust]]), PERIOD_S)
+
+        start = euler_angles(plant.states[0, 3:7])[2]
+        run(3.0, {"preset": "position_hold", "sticks": {"yaw": 0.5}})
+        turned = np.degrees(euler_angles(plant.states[0, 3:7])[2] - start)
+        assert 30 < turned < 80 and json.loads(levels[-1].data)["preset"] == "position_hold"
+        run(2.0, {"levels": {"yaw": "hold"}, "sticks": {"yaw": 0.5}})
+        assert abs(plant.states[0, 12]) < 0.05 and json.loads(levels[-1].data)["yaw"] == "hold"
+        run(0.1, {"preset": "warp"})  # refused: nothing changes
+        assert json.loads(levels[-1].data)["yaw"] == "hold"
+        stop.publish(Bool(data=True))
+        harness.spin(lambda: all(received[-1].data == 0.0 for received in thrust), "zero thrust")
