@@ -1,4 +1,4 @@
-# make setup | run | test | mutants | bench | lint | format | clean        (PYTHON=python3.12 chooses another Python)
+# make setup | run | test | results | mutants | bench | lint | format | clean        (PYTHON=python3.12 chooses another Python)
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.shoal-setup
@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test mutants bench pictures lint format lock system clean distclean
+.PHONY: help setup run test results mutants bench pictures lint format lock system clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -35,6 +35,9 @@ test: setup  ## all tests; those without ROS on all cores, then the real process
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 10 -m 'not ros' $(ARGS) || failed=1; \
 	$(BIN)/python -m pytest -q --durations 10 -m ros --reruns 2 $(ARGS) || failed=1; \
 	exit $$failed
+
+results: setup  ## the campaigns behind docs/results and their tables; resumable; ARGS='--runs 2', '--estimate', names
+	@$(BIN)/shoal results $(ARGS)
 
 mutants: setup  ## switch one rule off at a time in a scratch copy, and see a test fail
 	@$(BIN)/python tools/mutants.py $(ARGS)

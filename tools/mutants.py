@@ -36,8 +36,250 @@ class Mutant:
 
 FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
 MUTANTS = (
+    Mutant(
+        "take_over",
+        "fleet/handover.py",
+        "if t_s - self._heard_s < self.take_over_s - 1e-9:",
+        "if True:",
+        ("test_join_task.py",),
+    ),
+    Mutant(
+        "estimate_handed_on",
+        "fleet/agent.py",
+        "self.estimator.go_on(known.odometry, known.wrench, known.current_mps)",
+        "pass",
+        ("test_join_task.py",),
+    ),
+    Mutant(
+        "one_plan_for_a_group",
+        "fleet/neighbour_table.py",
+        "self._plans.pop(mate, None)",
+        "pass",
+        ("test_join_task.py",),
+    ),
+    Mutant(
+        "joining_keeps_momentum",
+        "simulation/world.py",
+        "composite.joined(assembly.modules, states))",
+        "composite.state_from(next(iter(composite.poses)), states[next(iter(composite.poses))]))",
+        ("test_joining.py",),
+    ),
+    Mutant(
+        "joined_move_as_one",
+        "simulation/plant.py",
+        "self._groups[indices] = group\n",
+        "pass\n",
+        ("test_joining.py",),
+    ),
+    Mutant(
+        "one_held_fast_holds_all",
+        "simulation/plant.py",
+        "            if index in key:\n",
+        "            if False:\n",
+        ("test_joining.py",),
+    ),
+    Mutant(
+        "ardusub_group_scaling",
+        "ardusub/mixer.py",
+        "found += share / max(1.0, float(np.abs(share).max()))",
+        "found += share",
+        ("test_ardusub.py",),
+    ),
+    Mutant(
+        "ardusub_newton",
+        "ardusub/axis_map.py",
+        "if error < best_error:",
+        "if False:",
+        ("test_ardusub.py",),
+    ),
+    Mutant(
+        "ardusub_voltage",
+        "ardusub/axis_map.py",
+        "self._curve: Curve = self._table.at(used)",
+        "self._curve: Curve = self._table.at(16.0)",
+        ("test_ardusub.py",),
+    ),
+    Mutant(
+        "ardusub_wrong_commander",
+        "ardusub/parameters.py",
+        "if not first <= system_id <= last:",
+        "if False:",
+        ("test_ardusub.py",),
+    ),
+    Mutant(
+        "odometry_interval",
+        "fleet/odometry_watch.py",
+        "self.age_limit_s = max(s.odometry_age_s, min(s.longest_age_s, waiting_s))",
+        "self.age_limit_s = s.odometry_age_s",
+        ("test_odometry_watch.py",),
+    ),
+    Mutant(
+        "odometry_frozen",
+        "fleet/agent.py",
+        "if watch.is_frozen(odometry):",
+        "if False:",
+        ("test_odometry_watch.py",),
+    ),
+    Mutant(
+        "wrench_of_slow_odometry",
+        "estimation/ekf.py",
+        "slowness = max(1.0, interval_s / QUICK_S)",
+        "slowness = 1.0",
+        ("test_odometry_watch.py",),
+    ),
+    Mutant(
+        "odometry_absurd",
+        "fleet/runtime.py",
+        "if problem := check_contents(odometry):",
+        "if problem := None:",
+        ("test_odometry_watch.py",),
+    ),
+    Mutant(
+        "outlier_gate",
+        "estimation/kalman.c",
+        "taken[block] = !(far && distance2(P, first, variance + first, r) > gate[4]);",
+        "taken[block] = 1;",
+        ("test_outliers.py",),
+    ),
+    Mutant(
+        "map_correction",
+        "estimation/outliers.py",
+        "if count >= s.agreeing or",
+        "if False or",
+        ("test_outliers.py",),
+    ),
+    Mutant(
+        "map_blending",
+        "estimation/ekf.py",
+        "self._behind_m = -by if self._behind_m is None else self._behind_m - by",
+        "pass",
+        ("test_outliers.py",),
+    ),
+    Mutant(
+        "first_position_confirmed",
+        "estimation/ekf.py",
+        "if left_out and (self._to_confirm > 0 or self._count <= CONFIRMED):",
+        "if False:",
+        ("test_outliers.py",),
+    ),
+    # Actuators and the surface.
+    Mutant(
+        "azimuth_idle",
+        "vehicles/functions.py",
+        "turn = ca.if_else(target[i] == 0, 0, ",
+        "turn = ca.if_else(target[i] == -1, 0, ",
+        ("test_actuators.py",),
+    ),
+    Mutant(
+        "surface_thrust",
+        "vehicles/functions.py",
+        "    if structure.surface:  # within 10 ms",
+        "    if False:  # within 10 ms",
+        ("test_surface.py",),
+    ),
+    # Thrust to inputs.
+    Mutant("allocation_release", "vehicles/allocation.c", "if (release < 0) return", "return", ("test_allocation.py",)),
+    Mutant(
+        "allocation_lost_axes",
+        "vehicles/allocation.py",
+        "axis in vehicle.controlled_axes for axis in AXES",
+        "True for axis in AXES",
+        ("test_allocation.py",),
+    ),
+    Mutant(
+        "seen_plans",
+        "fleet/neighbour_table.py",
+        "plan.shifted(0.0, relative.bias_m, margin_m)",
+        "plan",
+        ("test_relative_position.py",),
+    ),
+    Mutant("hazard", "fleet/neighbours.py", "if self._hazards:", "if False:", ("test_hazards.py",)),
+    Mutant(
+        "clock_skew",
+        "fleet/plan_stream.py",
+        "if clock.skew_s != 0.0:",
+        "if False:",
+        ("test_clocks.py",),
+    ),
+    Mutant(
+        "restarted_clock",
+        "fleet/plan_stream.py",
+        "if not self._odd.confirmed(now_s):",
+        "if True:",
+        ("test_clocks.py",),
+    ),
+    Mutant(
+        "reference_skew",
+        "fleet/reference_tracker.py",
+        "if self._clock.skew_s != 0.0:",
+        "if False:",
+        ("test_clocks.py",),
+    ),
+    # Any vehicle.
+    Mutant(
+        "first_dependence", "control/nmpc/formulation.py", "return min(columns)", "return 3", ("test_kernel_shapes.py",)
+    ),
+    Mutant(
+        "terminal_drift",
+        "control/nmpc/terminal.py",
+        "back.T - skewed @ stay.T",
+        "back.T",
+        ("test_fewer_axes.py",),
+    ),
+    Mutant(
+        "keeps_depth", "fleet/agent.py", "if self._keeps_depth:  # an error", "if False:  #", ("test_fewer_axes.py",)
+    ),
+    Mutant("carried_over", "fleet/actuation.py", "known.get(name, 0.0)", "0.0", ("test_vehicle_exchange.py",)),
+    Mutant(
+        "scale", "vehicles/scale.py", "return 1.0 if name is None else", "return 1.0 if True else", ("test_scale.py",)
+    ),
+    Mutant("given_settings", "vehicles/scale.py", " and value == field.default", "", ("test_scale.py",)),
+    # What fails a run.
+    Mutant("own_places", "evaluation/path_error.py", "OWN_BOUND_M = 1.0", "OWN_BOUND_M = 1e9", ("test_metrics.py",)),
+    Mutant("tumbling", "evaluation/attitude.py", "TUMBLE_DEG = 60.0", "TUMBLE_DEG = 180.0", ("test_metrics.py",)),
+    Mutant("worst_vehicle", "evaluation/effort.py", "max(known, key", "min(known, key", ("test_metrics.py",)),
+    # Margins of the loop.
+    Mutant(
+        "moment_lead", "fleet/overdrive.py", "moment = min(moment, force)", "moment = force", ("test_overdrive.py",)
+    ),
+    Mutant("oscillation", "fleet/oscillation.py", "if probed or not s.enabled:", "if True:", ("test_oscillation.py",)),
+    Mutant(
+        "stiffness",
+        "vehicles/stiffness.py",
+        ">= 1.0:\n        return vehicle",
+        ">= 0.0:\n        return vehicle",
+        ("test_stiffness.py",),
+    ),
     # The eleven rules that could once be switched off unseen.
     Mutant("give_way", "control/nmpc/aim.c", "return a->turn_rad * turn;", "return 0.0 * turn;", (FLEET,)),
+    Mutant(
+        "swims_along",
+        "control/nmpc/aim.c",
+        "n = last[0] - p[0], e = last[1] - p[1];",
+        "n = 0 * last[0], e = 0;",
+        ("test_fast_paths.py::test_straights_are_followed_to_five_centimetres",),
+    ),
+    Mutant(
+        "keeps_up",
+        "control/nmpc/aim.c",
+        "if (m == 0) memcpy(behind",
+        "memcpy(behind",
+        ("test_fast_paths.py::test_straights_are_followed_to_five_centimetres",),
+    ),
+    Mutant(
+        "path_slowed",
+        "guidance/pace.py",
+        "return SlowedPath(path, own_s, np.sqrt(squares), share)",
+        "return path",
+        ("test_pace.py::test_a_path_at_three_metres_a_second_is_slowed_and_followed",),
+    ),
+    Mutant(
+        "reference_waits",
+        "guidance/pace.py",
+        "self._set(t_s, min(max(share, 0.0), 1.0), lag)",
+        "pass",
+        ("test_pace.py::test_the_reference_waits_in_a_current_too_strong_for_it",),
+    ),
     Mutant(
         "not_committed", "fleet/agent.py", "committed = self._is_clear(plan, forecast)", "committed = True", (FLEET,)
     ),
@@ -48,7 +290,7 @@ MUTANTS = (
     Mutant(
         "radio_silent",
         "simulation/faults.py",
-        'return self._is(name, t_s, "radio_silent")',
+        'return self._is(name, t_s, "radio_silent", "reboot")',
         "return False",
         ("test_simulator.py",),
     ),
@@ -67,10 +309,38 @@ MUTANTS = (
         (FLEET,),
     ),
     Mutant(
+        "stamps_ahead",
+        "estimation/odometry_stamps.py",
+        "return ahead_s if self._tick_s < ahead_s < math.inf else 0.0",
+        "return 0.0",
+        ("test_odometry_stamps.py",),
+    ),
+    Mutant(
+        "uneven_stamps",
+        "estimation/odometry_stamps.py",
+        "return self._count >= UNEVEN_LEAST and self._uneven_share > UNEVEN_SHARE",
+        "return False",
+        ("test_odometry_stamps.py",),
+    ),
+    Mutant(
+        "stamps_too_old",
+        "fleet/actuation.py",
+        "self.stamp_offset_s = -age_s",
+        "self.stamp_offset_s = 0.0",
+        ("test_odometry_stamps.py",),
+    ),
+    Mutant(
+        "timing_probe",
+        "estimation/timing_bank.py",
+        "return self._probe_N if forth else -self._probe_N",
+        "return 0.0 * self._probe_N",
+        ("test_timing_bank.py",),
+    ),
+    Mutant(
         "hard_distance",
         "control/nmpc/nmpc.py",
-        "[pen.distance_soft, pen.sight_soft, pen.distance_hard, pen.sight_hard]",
-        "[pen.distance_soft, pen.sight_soft, 1.0, pen.sight_hard]",
+        'getattr(pen, f"{price}_{k}")',
+        '(1.0 if (price, k) == ("distance", "hard") else getattr(pen, f"{price}_{k}"))',
         (f"{NMPC}::test_pushed_together_they_give_up_the_soft_distance_and_keep_the_hard_one",),
     ),
     Mutant(
@@ -88,7 +358,11 @@ MUTANTS = (
         (NMPC,),
     ),
     Mutant(
-        "approach_reach", "control/nmpc/nmpc.py", "far = squared > self._reach_m**2", "far = squared > np.inf", (NMPC,)
+        "approach_reach",
+        "control/nmpc/nmpc.py",
+        "far = distance > self._reach_m",
+        "far = self._reach_m > np.inf",
+        (NMPC,),
     ),
     Mutant(
         "sight_rows",
@@ -98,9 +372,7 @@ MUTANTS = (
         (NMPC,),
     ),
     # The same rules in the compiled form that swims; those above are its judges in numpy.
-    Mutant(
-        "approach_compiled", "control/nmpc/aim.c", "if (length2 > reach * reach && !a->on_ring)", "if (0)", (NMPC, AIM)
-    ),
+    Mutant("approach_compiled", "control/nmpc/aim.c", "if (over > 0)", "if (0)", (NMPC, AIM)),
     Mutant(
         "heading_compiled", "control/nmpc/aim.c", "const double look = seen ?", "const double look = 0 ?", (NMPC, AIM)
     ),
@@ -134,7 +406,7 @@ MUTANTS = (
     Mutant(
         "odometry_gate",
         "fleet/agent.py",
-        "if problem := check_odometry(odometry, t_s, self.settings.gate):",
+        "if problem := check_odometry(odometry, t_s, gate, watch.age_limit_s):",
         "if problem := None:",
         ("test_agent.py",),
     ),
@@ -173,6 +445,76 @@ MUTANTS = (
         "        if self.silent(t_s):\n",
         "        if False:\n",
         ("test_world.py",),
+    ),
+    Mutant(
+        "price_projection",
+        "docking/dual_decomposition.py",
+        "np.maximum(price, 0.0) if coupling.inequality else price",
+        "price",
+        ("test_dual_decomposition.py",),
+    ),
+    Mutant(
+        "price_never_falls",
+        "docking/dual_decomposition.py",
+        "coupling.step * coupling.value(found)",
+        "coupling.step * np.maximum(coupling.value(found), -1e9 if not coupling.inequality else 0.0)",
+        ("test_dual_decomposition.py",),
+    ),
+    Mutant(
+        "relative_pose_gate",
+        "estimation/relative_pose.py",
+        "if residual @ np.linalg.solve(scatter, residual) > GATE:",
+        "if False:",
+        ("test_relative_pose.py",),
+    ),
+    Mutant(
+        "relative_pose_late",
+        "estimation/relative_pose.py",
+        "at = self._moved(base, sighting.stamp_s, base.own_twist, base.other_twist)",
+        "base, later = self._history[-1], []; sooner = self._history; at = base",
+        ("test_relative_pose.py",),
+    ),
+    Mutant(
+        "fiducial_has_a_front",
+        "simulation/camera.py",
+        "if -(relative @ self._normal) @ ray < range_m * math.cos(math.radians(self.fiducial.widest_deg)):",
+        "if False:",
+        ("test_relative_pose.py",),
+    ),
+    Mutant(
+        "contact_never_pulls",
+        "simulation/contact.py",
+        "max(0.0, 1 + fender.damping_spm * closing)",
+        "(1 + fender.damping_spm * closing)",
+        ("test_contact.py",),
+    ),
+    Mutant(
+        "latch_not_at_a_hard_hit",
+        "simulation/contact.py",
+        "return self.armed and gentle and caught(",
+        "return self.armed and caught(",
+        ("test_contact.py",),
+    ),
+    Mutant(
+        "unlatched_stays_open",
+        "simulation/contact.py",
+        "return self.armed and gentle and caught(",
+        "return gentle and caught(",
+        ("test_contact.py",),
+    ),
+    Mutant(
+        "docking_funnel",
+        "docking/phases.py",
+        "elif seen.lateral_m <= self.funnel_m(seen.gap_m) and seen.angle_deg <= s.align_deg:",
+        "else:",
+        ("test_docking_phases.py",),
+    ),
+    Mutant(
+        "docking_without_camera",
+        "docking/phases.py",
+        "if self.phase is Phase.CLOSE and seen.camera_age_s > s.camera_s:",
+        "if False:",
+        ("test_docking_phases.py",),
     ),
 )
 

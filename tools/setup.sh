@@ -9,7 +9,10 @@ unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the spee
 
 python=${PYTHON:-python3}
 venv_python=.venv/bin/python
-qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-0"
+# The second line is for X11 (Qt's xcb plugin).
+qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-0
+    libxcb-cursor0 libxkbcommon-x11-0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0"
+x11_test_packages="xvfb"  # a screen for the tests
 sdf_packages="ignition-tools libsdformat-dev"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -82,7 +85,7 @@ check_imports() {
 if [ "${1:-}" = system ]; then
     can_apt || fail "needs root and apt-get: apt-get install $qt_packages"
     # shellcheck disable=SC2086
-    install_debian $qt_packages
+    install_debian $qt_packages $x11_test_packages
     exit
 fi
 if [ "${1:-}" = sdf ]; then
