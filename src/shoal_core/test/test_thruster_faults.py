@@ -95,16 +95,22 @@ class Trial:
     def __init__(self, gain: float, stuck_N: float = 0.0, index: int = 5) -> None:
         self.watch = ThrusterWatch(HEAVY, OFTEN)
         self.gain, self.stuck_N, self.index, self.rng = gain, stuck_N, index, np.random.default_rng(3)
+        self.steered_from_s, self.t_s = 0.0, 0.0
+        self.twist, self.expected = np.zeros(6), np.zeros(6)
 
     def run(self, until_s: float) -> list[float]:
         """When who is used has changed."""
-        per_thrust, twist, state = np.linalg.inv(mass_matrix(HEAVY)) @ HEAVY.input_matrix, np.zeros(6), np.zeros(13)
+        per_thrust, twist, state = np.linalg.inv(mass_matrix(HEAVY)) @ HEAVY.input_matrix, self.twist, np.zeros(13)
         state[3], changes, use = 1.0, [], ThrusterUse(HEAVY, OFTEN)
         use._watch = self.watch
-        for k in range(1, round(until_s / 0.05)):
-            t_s = 0.05 * k
+        use.fitted(HEAVY)  # suspects of before have no effect
+        for k in range(round(self.t_s / 0.05) + 1, round(until_s / 0.05)):
+            t_s = self.t_s = 0.05 * k
             force = 3.0 * np.sin(t_s + np.arange(8))
-            force = use.command_N(t_s, force, HEAVY.input_min_N, HEAVY.input_max_N, test=True)
+            if t_s < self.steered_from_s:
+                force = np.zeros(8)
+            else:
+                force = use.command_N(t_s, force, HEAVY.input_min_N, HEAVY.input_max_N, test=True)
             true = force.copy()
             true[self.index] = self.gain * force[self.index] + self.stuck_N
             used = np.ones(8)
@@ -116,11 +122,12 @@ class Trial:
             if self.watch.see(t_s, 0.05, force, measured, state, np.zeros(3)):
                 changes.append(t_s)
                 use.fitted(HEAVY)
+        self.twist = twist
         return changes
 
     def drift(self, force: np.ndarray, per_thrust: np.ndarray) -> np.ndarray:
         """Twist that the model expects of the forces so far."""
-        self.expected = getattr(self, "expected", np.zeros(6)) + 0.05 * per_thrust @ force
+        self.expected = self.expected + 0.05 * per_thrust @ force
         return self.expected
 
 
@@ -135,6 +142,26 @@ def test_each_fault_is_named(gain: float, stuck_N: float, kind: str) -> None:
     found = trial.watch.faults[5]
     assert found.gain == pytest.approx(gain, abs=0.15)
     assert 0 <= found.force_N <= stuck_N + 0.5  # from the start on: part of it counts as usual
+
+
+@pytest.mark.parametrize(("gain", "kinds"), [(1.0, {}), (0.0, {5: "dead"})])
+def test_no_verdict_without_a_test(gain: float, kinds: dict[int, str]) -> None:
+    """A suspect whose pushes were not sent (STOP) stays a suspect; it is tested when the vehicle is steered again."""
+    trial = Trial(gain)
+    trial.watch._take_out(0.0, 5, 0.9)
+    trial.steered_from_s = 9.0
+    trial.run(8.0)
+    assert {i: f.kind for i, f in trial.watch.faults.items()} == {5: "suspect"}
+    trial.run(16.0)
+    assert {i: f.kind for i, f in trial.watch.faults.items()} == kinds
+
+
+def test_a_suspect_is_tested_after_a_restart_of_the_clock() -> None:
+    trial = Trial(1.0)
+    trial.watch._take_out(0.0, 5, 0.9)
+    trial.watch.clear()
+    trial.run(8.0)
+    assert not trial.watch.faults
 
 
 def test_a_healthy_thruster_is_left_alone() -> None:

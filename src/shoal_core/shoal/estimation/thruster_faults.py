@@ -47,6 +47,8 @@ TESTED_LEVEL = 2.5  # squared sigmas: what a test must show at least
 TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster …
 TESTED_NOISE = 4.0  # … but for this much, squared sigmas, which is always there
 TESTED_LOSS = 0.3  # of gain, that a test must show
+FEWEST_ROWS = 8  # measurements of a test
+FLOWN = 0.3  # of a test's push, RMS: what a suspect must have been asked for; a whole test gives 0.44 to 0.5
 SOUND, FAILING = 0.8, 0.3  # gain from which on a suspect is acquitted, below which it is dead
 EXCUSED_S = 20.0  # a thruster that was found sound is not suspected again so soon
 
@@ -124,7 +126,7 @@ class ThrusterWatch:
         self._since_s = self._looked_s = -math.inf
         self._suspect, self._suspected_s = -1, math.inf
         self._test_s, self._tested, self._rows = -math.inf, -1, list[tuple[float, Array, Array]]()
-        self._alone: int | None = None  # who is tested by itself
+        self._alone = next((i for i, f in self.faults.items() if f.kind == "suspect"), None)  # who is tested by itself
         self._forget()
 
     def _forget(self) -> None:
@@ -249,9 +251,14 @@ class ThrusterWatch:
         rows, alone, self._rows = self._rows, self._alone, []
         changed = False
         if alone is not None:
+            if not self._was_flown(
+                alone, rows
+            ):  # STOP, holding station, measurements missing: no verdict without a test
+                self._begin_test(stamp_s, alone)
+                return False
             self._alone = None
             changed = self._judge(stamp_s, alone, rows)
-        elif s.test_every_s > 0 and len(rows) >= 8:
+        elif s.test_every_s > 0 and len(rows) >= FEWEST_ROWS:
             again, self._tested = self._tested, self._tested_loss(stamp_s, rows)
             if self._tested >= 0:
                 if self._tested == again:
@@ -279,14 +286,18 @@ class ThrusterWatch:
         excused = stamp_s < self._excused_s.get(i, -math.inf)
         return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SHARE and not excused else -1
 
+    def _was_flown(self, i: int, rows: list[tuple[float, Array, Array]]) -> bool:
+        """Whether a suspect was really asked for the test's pushes, and its answers were measured."""
+        if len(rows) < FEWEST_ROWS:
+            return False
+        asked_N = _varying(rows)[1][:, i]
+        return float(np.sqrt(np.mean(asked_N**2))) > FLOWN * self.settings.test_N
+
     def _judge(self, stamp_s: float, i: int, rows: list[tuple[float, Array, Array]]) -> bool:
         """What a suspect did by itself; whether it may be used again."""
         if i not in self.faults:  # an operator was faster
             return False
         self._usual_s = FIRST_S  # what it leaves is to be expected from now on
-        if len(rows) < 8:
-            self.faults[i] = ThrusterFault("dead", certainty=self.faults[i].certainty)
-            return False
         z, felt = _varying(rows)
         answer = z @ self._signatures[:, i]
         gain = float(answer @ felt[:, i] / max(self._length2[i] * float(felt[:, i] @ felt[:, i]), 1e-9))
