@@ -15,7 +15,8 @@ from shoal.errors import ShoalError
 from shoal.messages.state import TWIST
 from shoal.vehicles.functions import VehicleModel, ode_function
 from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
-from vehicles_for_tests import full_matrices, shipped
+from shoal.vehicles.ports import Port, mating
+from vehicles_for_tests import full_matrices, shipped, vessel
 
 
 def tree(count: int) -> Assembly:
@@ -51,6 +52,61 @@ def test_accelerations_equal_the_constraint_engines(assembly: Assembly) -> None:
         found = np.array(ode(own, np.concatenate(thrusts), current, np.zeros(6), theta)).ravel()[TWIST]
         each = np.array([composite.poses[name].twist() @ found for name in assembly.modules])
         assert np.abs(each - joined).max() <= 1e-10 * np.abs(joined).max()
+
+
+def fleet_of_vessels(count: int, submerged: int = 0) -> Assembly:
+    """A tree of vessels and of vehicles hanging below them, all turned and tilted at random."""
+    drawn, rng = tree(count), np.random.default_rng(count + 50)
+    modules = {
+        name: m if i < submerged else replace(m, waterplane=rng.uniform(1.0, 900.0, 3))
+        for i, (name, m) in enumerate(drawn.modules.items())
+    }
+    return Assembly(modules, drawn.joints)
+
+
+@pytest.mark.parametrize("assembly", [fleet_of_vessels(2), fleet_of_vessels(5, submerged=2)])
+def test_joined_waterplanes_equal_the_constraint_engines(assembly: Assembly) -> None:
+    rng = np.random.default_rng(7)
+    group = assembly.groups()[0]
+    # The composite of a composite, in a frame of its own, has to move alike: assemblies may be joined again.
+    inner = compose(assembly, group)
+    nested = compose(Assembly({"whole": inner.vehicle}), ["whole"], Pose(rng.normal(size=3), _attitude(rng)))
+    engine = ConstraintEngine(assembly, stabilise_per_s=0.0)
+    for _ in range(3):
+        states = stacked(assembly, rng)
+        still = np.zeros((len(group), 6))
+        joined = engine.constrain(states, engine.free_accelerations(states, still, np.zeros(3))).accelerations
+        own = inner.state_from(group[0], states[0])
+        outer = nested.state_from("whole", own)
+        for composite, state, poses in (
+            (inner, own, [inner.poses[n] for n in group]),
+            (nested, outer, [nested.poses["whole"].then(inner.poses[n]) for n in group]),
+        ):
+            structure = structure_of(composite.vehicle)
+            theta = parameter_vector(composite.vehicle, structure)
+            inputs = np.zeros(composite.vehicle.input_count)
+            found = np.array(ode_function(structure)(state, inputs, np.zeros(3), np.zeros(6), theta)).ravel()[TWIST]
+            each = np.array([pose.twist() @ found for pose in poses])
+            assert np.abs(each - joined).max() <= 1e-10 * np.abs(joined).max()
+
+
+def _attitude(rng: np.random.Generator) -> np.ndarray:
+    q = rng.normal(size=4)
+    return np.asarray(q / np.linalg.norm(q))
+
+
+def test_two_vessels_abreast_float_as_one_does_and_roll_less() -> None:
+    single = replace(vessel(), weight_N=vessel().weight_N + 9.0)  # 1 cm deeper
+    half = np.array([0.0, 0.25, 0.0])
+    pair = compose(Assembly({"a": single, "b": single}, (Joint("a", "b", half, -half),)), ["a", "b"]).vehicle
+    below_m = pair.floating_depth_m - single.floating_depth_m
+    assert below_m == pytest.approx(single.cg_m[2])  # the pair's origin is its centre of mass
+    assert pair.waterplane is not None
+    assert pair.waterplane[0] == pytest.approx(2 * 900.0)
+    # 12 N m/rad each, and each hull 0.25 m off the middle.
+    lever = 2 * (12.0 + 900.0 * 0.25**2)
+    assert pair.waterplane[1] == pytest.approx(lever - 2 * 900.0 * single.cg_m[2] ** 2)
+    assert {"heave", "roll", "pitch"} <= set(pair.returning_axes())
 
 
 def test_states_of_the_modules_and_back() -> None:
@@ -113,3 +169,17 @@ def test_what_has_no_exact_composite_is_refused() -> None:
     side = np.array([0.0, 0.4, 0.0])
     with pytest.raises(ShoalError, match=r"module 'b' \(bluerov2_heavy, ng2024\).*expected another parameter set"):
         compose(Assembly({"a": shipped("wu2018"), "b": shipped("ng2024")}, (Joint("a", "b", side, -side),)), ("a", "b"))
+
+
+def test_ports_move_with_their_modules() -> None:
+    port = Port("bow", np.array([0.3, 0.0, 0.1]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, -1.0]))
+    drawn = tree(3)
+    assembly = Assembly({n: replace(m, ports=(port,)) for n, m in drawn.modules.items()}, drawn.joints)
+    composite = compose(assembly, assembly.groups()[0])
+    states = stacked(assembly, np.random.default_rng(2))
+    whole = composite.state_from("m0", states[0])
+    assert [p.name for p in composite.vehicle.ports] == ["m0/bow", "m1/bow", "m2/bow"]
+    for own, seen, state in zip([port] * 3, composite.vehicle.ports, states, strict=True):
+        now = mating(own, state, seen, whole)  # the same place, moving alike, and facing outwards, not each other
+        assert np.allclose(now.gap_m, 0.0, atol=1e-12) and now.speed_mps < 1e-12
+        assert now.angle_deg == pytest.approx(180.0)

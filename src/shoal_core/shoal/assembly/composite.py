@@ -20,6 +20,7 @@ from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.vehicles.actuators import Thruster
 from shoal.vehicles.description import Hull, Vehicle
 from shoal.vehicles.parameters import mass_matrix, rigid_body_mass
+from shoal.vehicles.ports import Port
 
 Array = NDArray[np.float64]
 
@@ -79,11 +80,6 @@ def compose(assembly: Assembly, group: Iterable[str], frame: Pose | None = None)
 
 
 def _check(name: str, module: Vehicle) -> None:
-    if module.waterplane is not None:
-        raise ShoalError(
-            f"module '{name}' ({module.name}): floats, and the stiffness of joined waterplanes is not worked out yet; "
-            "expected submerged vehicles"
-        )
     if module.heave_dive is not None or not module.added_mass_coriolis:
         what = "heave coefficients that depend on the direction" if module.heave_dive else "no Coriolis of added mass"
         raise ShoalError(
@@ -114,6 +110,7 @@ def _vehicle(poses: Mapping[str, Pose], modules: Mapping[str, Vehicle]) -> Vehic
     lever = np.asarray(rigid)[3:, :3] / mass_kg  # m S(cg) stands there
     cg = np.array([lever[2, 1], lever[0, 2], lever[1, 0]])
     hulls = tuple(hull for name in modules for hull in _hulls(poses[name], modules[name]))
+    waterplane, coupling = _waterplane(poses, modules)
     return Vehicle(
         name=" + ".join(m.name for m in modules.values()) if len(modules) <= 3 else f"{len(modules)} joined",
         parameter_set="+".join(sorted({m.parameter_set for m in modules.values()})),
@@ -132,7 +129,35 @@ def _vehicle(poses: Mapping[str, Pose], modules: Mapping[str, Vehicle]) -> Vehic
         added_mass_coriolis=True,
         thrusters=tuple(_moved(t, name, poses[name]) for name, m in modules.items() for t in m.thrusters),
         hulls=hulls,
+        waterplane=waterplane,
+        waterplane_coupling=coupling,
+        ports=tuple(_moved_port(p, name, poses[name]) for name, m in modules.items() for p in m.ports),
     )
+
+
+def _waterplane(poses: Mapping[str, Pose], modules: Mapping[str, Vehicle]) -> tuple[Array, Array] | tuple[None, None]:
+    """Energies add up: with z_i = z + p_i·d and d_i = R_iᵀ d each is a quadratic form of (z, d), and so is their sum.
+
+    d·d = 1, so that Q_zz may be taken off the whole diagonal: it is a constant, and moves nothing.
+    """
+    if all(m.waterplane is None for m in modules.values()):
+        return None, None
+    heave, s, q = 0.0, np.zeros(3), np.zeros((3, 3))
+    for name, module in modules.items():
+        if module.waterplane is None:
+            continue
+        k, roll, pitch = module.waterplane.tolist()
+        own_s, own_q = np.zeros(3), np.diag([pitch, roll, 0.0])
+        if (own := module.waterplane_coupling) is not None:  # an assembly itself
+            own_s, (xy, xz, yz) = own[:3], own[3:].tolist()
+            own_q += np.array([[0.0, xy, xz], [xy, 0.0, yz], [xz, yz, 0.0]])
+        p, turn = poses[name].position_m, matrix(poses[name].attitude)
+        cross = np.outer(p, turn @ own_s)
+        heave += k
+        s += k * p + turn @ own_s
+        q += turn @ own_q @ turn.T + k * np.outer(p, p) + cross + cross.T
+    q -= q[2, 2] * np.eye(3)
+    return np.array([heave, q[1, 1], q[0, 0]]), np.array([*s, q[0, 1], q[0, 2], q[1, 2]])
 
 
 def _centre_of_buoyancy(
@@ -174,6 +199,17 @@ def _moved(thruster: Thruster, module: str, pose: Pose) -> Thruster:
         position_m=pose.position_m + turn @ thruster.position_m,
         direction=turn @ thruster.direction,
         axis=turn @ thruster.axis,
+    )
+
+
+def _moved_port(port: Port, module: str, pose: Pose) -> Port:
+    turn = matrix(pose.attitude)
+    return replace(
+        port,
+        name=f"{module}/{port.name}",
+        place_m=pose.position_m + turn @ port.place_m,
+        direction=turn @ port.direction,
+        up=turn @ port.up,
     )
 
 

@@ -73,7 +73,7 @@ def afloat(starts: Mapping[str, State], vehicles: Mapping[str, Vehicle]) -> dict
     for name, vehicle in vehicles.items():
         if vehicle.waterplane is not None:
             array = starts[name].array.copy()
-            array[2] = (vehicle.weight_N - vehicle.buoyancy_N) / vehicle.waterplane[0]
+            array[2] = vehicle.floating_depth_m
             found[name] = State(array)
     return found
 

@@ -66,6 +66,8 @@ class Vehicle:
     thrusters: tuple[Thruster, ...]
     hulls: tuple[Hull, ...] = ()  # of an assembly; the damping above then holds for motion along one axis only
     waterplane: Array | None = None  # (3,) stiffness in heave (N/m), roll, pitch (N m/rad); None: submerged
+    # (6,) of joined vessels, E = ½ k z² + z s·d + ½ dᵀ Q d, d the view of down: s (N), Q_xy, Q_xz, Q_yz (N m)
+    waterplane_coupling: Array | None = None
     ports: tuple[Port, ...] = ()
 
     @property
@@ -153,8 +155,18 @@ class Vehicle:
         """Axes along which a level vehicle comes back by itself: by waterplane, or weight below buoyancy."""
         heave, roll, pitch = (0.0, 0.0, 0.0) if self.waterplane is None else self.waterplane.tolist()
         righting = self.weight_N * self.cg_m[2] - self.buoyancy_N * self.cb_m[2]
+        if self.waterplane_coupling is not None:  # z s·d, once more: d_z falls with the square of the tilt
+            righting -= self.floating_depth_m * float(self.waterplane_coupling[2])
         stiffness = {"heave": heave, "roll": roll + righting, "pitch": pitch + righting}
         return [axis for axis in AXES if stiffness.get(axis, 0.0) > 0.0]
+
+    @property
+    def floating_depth_m(self) -> float:
+        """Of CO, level and at rest; of a vessel only."""
+        if self.waterplane is None:
+            raise ValueError(f"{self.name} does not float by a waterplane")
+        lift_N = 0.0 if self.waterplane_coupling is None else float(self.waterplane_coupling[2])
+        return (self.weight_N - self.buoyancy_N - lift_N) / float(self.waterplane[0])
 
     def with_thrust_limit(self, limit_N: float) -> Vehicle:
         """The same vehicle with every thruster limited to ±`limit_N`."""

@@ -114,9 +114,16 @@ class Dynamics:
         return g + self._waterplane(p["waterplane"], down, depth) if self.structure.waterplane else g
 
     def _waterplane(self, stiffness: SX, down: SX, depth: SX) -> SX:
-        """From the energy ½ k_z z² + ½ k_φ d_y² + ½ k_θ d_x², d the body's view of down: right at any attitude."""
-        slope = ca.vertcat(stiffness[2] * down[0], stiffness[1] * down[1], 0)
-        return ca.vertcat(stiffness[0] * depth * down, -ca.cross(down, slope))
+        """From the energy ½ k_z z² + ½ k_φ d_y² + ½ k_θ d_x², d the body's view of down: right at any attitude.
+
+        Of joined vessels with z s·d + Q_xy d_x d_y + Q_xz d_x d_z + Q_yz d_y d_z besides: not all float where CO is.
+        """
+        lift, slope = stiffness[0] * depth, ca.vertcat(stiffness[2] * down[0], stiffness[1] * down[1], 0)
+        if self.structure.hulls:
+            s, xy, xz, yz = stiffness[3:6], stiffness[6], stiffness[7], stiffness[8]
+            lift += ca.dot(s, down)
+            slope += depth * s + ca.blockcat([[0, xy, xz], [xy, 0, yz], [xz, yz, 0]]) @ down
+        return ca.vertcat(lift * down, -ca.cross(down, slope))
 
     def propellers_immersed(self, p: dict[str, SX], r_bn: SX, depth: SX, places: SX) -> SX:
         """Share of each input's thrust (n,) that is left; `places` (3,n) in the body frame."""

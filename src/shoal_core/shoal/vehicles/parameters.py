@@ -45,7 +45,7 @@ class Structure:
         if self.hulls:
             sizes |= {"hulls": self.hulls * (12 + 2 * d6)}  # place and rotation, linear and quadratic damping of each
         if self.waterplane:
-            sizes |= {"waterplane": 3}
+            sizes |= {"waterplane": 9 if self.hulls else 3}
         if self.surface:
             sizes |= {"height": 1, "propeller": self.thruster_count, "places": 3 * self.thruster_count}
         return sizes | {"thrust": 6 * self.thruster_count}
@@ -143,7 +143,8 @@ def parameter_vector(vehicle: Vehicle, structure: Structure, input_matrix: Array
         "thrust": (vehicle.input_matrix if input_matrix is None else input_matrix).ravel(),
     }
     if vehicle.waterplane is not None:
-        blocks["waterplane"] = vehicle.waterplane
+        coupling = np.zeros(6) if vehicle.waterplane_coupling is None else vehicle.waterplane_coupling
+        blocks["waterplane"] = [*vehicle.waterplane, *coupling] if structure.hulls else vehicle.waterplane
     if structure.surface:
         blocks["height"] = [vehicle.size_m[2]]
         blocks["propeller"] = vehicle.input_propeller_m
