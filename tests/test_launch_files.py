@@ -91,9 +91,9 @@ def test_every_launch_file_keeps_to_this_machine_opens_on_request_and_takes_keys
     load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
     enclaves = ("dynamics", "guidance", "display", "bluerov2/mpc", "bluerov3/mpc", "teleop", "joystick", "clock_relay")
     bridges = ("bridge_bluerov2", "bridge_bluerov3", "bridge_shared", *(f"bluerov{k}/mavlink_bridge" for k in (2, 3)))
-    for name in (*enclaves, "thrust_watchdog", *bridges):
+    for name in (*enclaves, "thrust_watchdog", "bluerov2/pilot_web", *bridges):
         (tmp_path / "keys/enclaves" / name).mkdir(parents=True)
-    for name in ("fleet", "vehicle", "teleop", "gazebo", "ardusub"):
+    for name in ("fleet", "vehicle", "teleop", "gazebo", "ardusub", "pilot"):
         module = load(ROOT / f"launch/{name}.launch.py")
         extra = {"vehicle": {"vehicle": "bluerov2"}, "gazebo": {"run_dir": str(tmp_path / "run")}}.get(name, {})
 

@@ -27,7 +27,7 @@ def setup_keywords(package: Path) -> dict[str, ast.expr]:
 
 
 def test_all_packages_of_the_design_exist() -> None:
-    rooms = "bringup core dynamics gazebo guidance mpc recorder ros rqt teleop"
+    rooms = "autopilot bringup core dynamics gazebo guidance mavlink mpc recorder ros rqt teleop"
     assert {p.name for p in PACKAGES} >= {f"shoal_{room}" for room in rooms.split()}
 
 

@@ -21,7 +21,9 @@ from shoal.console import print_error, print_warning, show_warnings_as_sentences
 from shoal.errors import ShoalError
 
 # Packages that may bring a `commands` module.
-SISTERS = ("shoal_ros", "shoal_gazebo", "shoal_mavlink", "shoal_recorder", "shoal_rqt", "shoal_teleop")
+SISTERS = (
+    "shoal_ros", "shoal_autopilot", "shoal_gazebo", "shoal_mavlink", "shoal_recorder", "shoal_rqt", "shoal_teleop",
+)  # fmt: skip
 
 
 class _Sentences(TyperGroup):

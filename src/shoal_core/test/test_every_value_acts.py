@@ -39,6 +39,7 @@ from shoal.simulation.world import World
 from shoal.tasks.run import RunSpec, simulate
 from shoal.vehicles.actuators import Devices
 from shoal.vehicles.description import Vehicle, load_vehicle
+from shoal_autopilot.sticks import PadPilot
 from shoal_gazebo.generate import generated_files
 from shoal_teleop.layout import load_layout
 from shoal_teleop.sticks import Sticks
@@ -303,6 +304,7 @@ def of_joystick(file: Path, key: Key) -> list[Any]:
         found.append((Sticks(layout).velocity([0.0] * 8, pressed) is None, Sticks(layout).modes(pressed)))
         with_l1 = [int(i in (button, 4)) for i in range(12)]
         found.append(Sticks(layout).modes(with_l1))
+        found.append(PadPilot(layout).message([0.0] * 8, with_l1))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
-from shoal_ros.node_list import NodeSpec, Value, fleet_name, fleet_nodes
+from shoal_ros.node_list import CONTROLLER_NODES, NodeSpec, Value, fleet_name, fleet_nodes
 
 FIRST_PORT = 14550
 # From odometry to thrust: half of the bridge's 20 ms, and the autopilot's median of 12 ms.
@@ -42,5 +42,6 @@ def ardusub_nodes(fleet: str, links: str = "", position_source: str = "vehicle",
     nodes = bridge_nodes(fleet, links, position_source, state_dir)
     swimming = fleet_nodes(fleet, plant="none", use_sim_time=False, **options)
     return nodes + [
-        node.changed(actuation_delay_s=ACTUATION_DELAY_S) if node.executable == "mpc" else node for node in swimming
+        node.changed(actuation_delay_s=ACTUATION_DELAY_S) if node.executable in CONTROLLER_NODES else node
+        for node in swimming
     ]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from shoal.errors import ShoalError
+from shoal_ros.domain import chosen_domain
 from shoal_ros.reach import RANGE, reach_environment
 
 SOCKETS = Path("/proc/net/unix")
@@ -43,3 +44,14 @@ def choose_domain(given: int | None, network: bool = False, keystore: Path | Non
         return None
     os.environ["ROS_DOMAIN_ID"] = str(found[0])  # our children's as well
     return found[0]
+
+
+def find_fleet(domain: int | None, network: bool, keystore: Path | None) -> int:
+    """The domain's number; says where it looks, and when no fleet of this machine is there."""
+    choose_domain(domain, network, keystore)
+    if not os.environ.get("ROS_DOMAIN_ID"):
+        os.environ["ROS_DOMAIN_ID"] = "0"
+    number = chosen_domain().number
+    here = " (a fleet of `shoal up` runs there)" if number in running_domains() else ""
+    print(f"ROS_DOMAIN_ID={number}{here}", flush=True)
+    return number

@@ -20,6 +20,7 @@ from shoal.simulation.conditions import Condition, ControllerModel, load_conditi
 from shoal.simulation.plan_faults import RADIO_FAULTS
 
 Value = bool | int | float | str | list[str] | list[float]
+CONTROLLER_NODES = ("mpc", "autopilot")  # executables, one of them per vehicle
 NO_DEADLINE = 1e6  # periods; where the clock waits for the controllers, their thinking takes no time
 
 
@@ -128,7 +129,9 @@ def vehicle_node(fleet: str | Path, vehicle: str, **options: object) -> NodeSpec
         parameters["condition"] = _file("conditions", chosen.condition)
     if chosen.lockstep:
         parameters["gate.deadline_periods"] = NO_DEADLINE
-    return NodeSpec("shoal_mpc", "mpc", "mpc", f"/{vehicle}", parameters)
+    piloted = load_controller_file(chosen.controller or loaded.controller).controller == "autopilot"
+    executable = "autopilot" if piloted else "mpc"
+    return NodeSpec(f"shoal_{executable}", executable, executable, f"/{vehicle}", parameters)
 
 
 def controller_name(fleet: Fleet, chosen: Options) -> str:

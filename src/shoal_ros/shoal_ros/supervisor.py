@@ -15,7 +15,10 @@ GIVE_UP = 5  # crashes of one node in a row, each soon after its start
 SOON_S = 10.0
 
 # Controllers first, while there is still a plant to receive their zero; the recorder last, to record everything.
-STOP_ORDER = ("mpc", "teleop", "joystick", "keyboard", "guidance", "relay", "display", "dynamics", "recorder")
+STOP_ORDER = (
+    "mpc", "autopilot", "teleop", "pilot_pad", "pilot_web", "pilot_csv", "joystick", "keyboard", "guidance", "relay",
+    "display", "dynamics", "recorder",
+)  # fmt: skip
 
 
 class Supervisor:

@@ -25,7 +25,7 @@ from shoal_ros.qos import PROFILES
 ROOT = Path(__file__).resolve().parents[3]
 MANUAL = (ROOT / "docs/ros.md").read_text(encoding="utf-8")
 NODES = {
-    "mpc": "src/shoal_mpc/shoal_mpc/parameters.py",
+    "mpc": "src/shoal_ros/shoal_ros/controller_parameters.py",
     "dynamics": "src/shoal_dynamics/shoal_dynamics/dynamics.py",
     "guidance": "src/shoal_guidance/shoal_guidance/guidance.py",
     "relay": "src/shoal_ros/shoal_ros/relay.py",
@@ -93,7 +93,7 @@ def test_what_dds_announces_is_what_the_table_says() -> None:
 
 def test_no_node_opens_topics_past_the_table() -> None:
     """Ours, at least; whoever needs another name adds a line to the table."""
-    for path in (*NODES.values(), "src/shoal_mpc/shoal_mpc/mpc.py"):
+    for path in (*NODES.values(), "src/shoal_ros/shoal_ros/controller_node.py"):
         text = (ROOT / path).read_text(encoding="utf-8")
         assert "create_publisher" not in text and "create_subscription" not in text
 

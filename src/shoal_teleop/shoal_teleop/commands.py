@@ -25,10 +25,11 @@ def keyboard(domain: int | None = DOMAIN, network: bool = NETWORK, keystore: Pat
     """Drive from this terminal; keys are listed when it starts."""
     import os
 
+    from shoal_ros.local_fleets import find_fleet
     from shoal_ros.node_list import NodeSpec
     from shoal_ros.reach import check_keystore
 
-    _find_fleet(domain, network, keystore)
+    find_fleet(domain, network, keystore)
     spec = NodeSpec("shoal_teleop", "keyboard", "keyboard")
     if keystore is not None:
         check_keystore(keystore, [spec])
@@ -46,6 +47,7 @@ def joystick(
 ) -> None:
     """Drive with a game pad: the driver and the node that gives it a meaning, until Ctrl-C."""
     from shoal_ros.domain import Domain
+    from shoal_ros.local_fleets import find_fleet
     from shoal_ros.reach import check_keystore
     from shoal_ros.up import run_fleet
     from shoal_teleop.nodes import teleop_nodes
@@ -54,7 +56,7 @@ def joystick(
     if keystore is not None:
         check_keystore(keystore, nodes)
         nodes = [node.secured() for node in nodes]
-    number = _find_fleet(domain, network, keystore)
+    number = find_fleet(domain, network, keystore)
     raise typer.Exit(run_fleet(nodes, Domain(number), network, None, keystore))
 
 
@@ -67,19 +69,3 @@ def test(
     from shoal_teleop.pad_test import run
 
     raise typer.Exit(run(layout, device, seconds))
-
-
-def _find_fleet(domain: int | None, network: bool, keystore: Path | None) -> int:
-    """The domain's number; says where it looks, and when no fleet of this machine is there."""
-    import os
-
-    from shoal_ros.domain import chosen_domain
-    from shoal_ros.local_fleets import choose_domain, running_domains
-
-    choose_domain(domain, network, keystore)
-    if not os.environ.get("ROS_DOMAIN_ID"):
-        os.environ["ROS_DOMAIN_ID"] = "0"
-    number = chosen_domain().number
-    here = " (a fleet of `shoal up` runs there)" if number in running_domains() else ""
-    print(f"ROS_DOMAIN_ID={number}{here}", flush=True)
-    return number

@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from typing import Any
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -25,24 +25,41 @@ from shoal_teleop.sticks import DeadMan, Velocity
 PERIOD_WALL_S = 0.05
 
 
-class KeyboardNode(Node):
+class Commands(Protocol):
+    """Whom the keys reach."""
+
+    def check(self) -> str:
+        """A sentence when it has changed whether anybody listens; else empty."""
+        ...
+
+    def velocity(self, velocity: Velocity | None) -> None:
+        """None: no key is down."""
+        ...
+
+    def mode(self, name: str) -> None:
+        """A mode was asked for."""
+        ...
+
+    def last(self, velocity: Velocity | None) -> None:
+        """Before the node goes."""
+        ...
+
+
+class TerminalNode(Node):
     """The terminal is put back as it was, however the node ends."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__("keyboard", **options)
-        standard = StickLimits()
-        limits = StickLimits(
-            horizontal_mps=declare(self, "horizontal_mps", standard.horizontal_mps, "m/s at most", low=0.01, high=5.0),
-            vertical_mps=declare(self, "vertical_mps", standard.vertical_mps, "m/s at most", low=0.01, high=5.0),
-            yaw_degps=declare(self, "yaw_degps", standard.yaw_degps, "deg/s at most", low=0.1, high=90.0),
-        )
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
         if not sys.stdin.isatty():
-            raise ShoalError("keyboard: standard input is no terminal; expected to be run in one")
-        self._keys, self._dead_man, self._commands = Keys(limits), DeadMan(), CommandPublisher(self)
+            raise ShoalError(f"{name}: standard input is no terminal; expected to be run in one")
+
+    def open_terminal(self, keys: Keys, commands: Commands, words: str) -> None:
+        """Listen to keys from now on."""
+        self._keys, self._dead_man, self._commands = keys, DeadMan(), commands
         self._input = sys.stdin.fileno()
         self._before = termios.tcgetattr(self._input)
         tty.setcbreak(self._input)  # keys at once and without echo; Ctrl-C stays a signal
-        print(HELP, flush=True)
+        print(words, flush=True)
         self._shown: Velocity | None = None
         self.create_timer(PERIOD_WALL_S, self._read, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -77,9 +94,26 @@ class KeyboardNode(Node):
 
     def destroy_node(self) -> None:
         """Also where `close` is not reached."""
+        if not hasattr(self, "_before"):
+            super().destroy_node()
+            return
         termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
         print(flush=True)
         super().destroy_node()
+
+
+class KeyboardNode(TerminalNode):
+    """Drives the fleet's setpoint."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("keyboard", **options)
+        standard = StickLimits()
+        limits = StickLimits(
+            horizontal_mps=declare(self, "horizontal_mps", standard.horizontal_mps, "m/s at most", low=0.01, high=5.0),
+            vertical_mps=declare(self, "vertical_mps", standard.vertical_mps, "m/s at most", low=0.01, high=5.0),
+            yaw_degps=declare(self, "yaw_degps", standard.yaw_degps, "deg/s at most", low=0.1, high=90.0),
+        )
+        self.open_terminal(Keys(limits), CommandPublisher(self), HELP)
 
 
 def main() -> None:

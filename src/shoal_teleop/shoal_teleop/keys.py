@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from shoal_teleop.layout import StickLimits
 from shoal_teleop.sticks import ZERO, Velocity
@@ -27,8 +28,9 @@ MODES = {"m": "manual", "h": "hold", "p": "waypoints", "t": "test"}
 class Keys:
     """Keys that are down at the same time add up."""
 
-    def __init__(self, limits: StickLimits) -> None:
-        self._limits, self._share = limits, 0.5
+    def __init__(self, limits: StickLimits, modes: Mapping[str, str] = MODES) -> None:
+        """`modes`: what a key asks for."""
+        self._limits, self._modes, self._share = limits, modes, 0.5
         self._until_s: dict[str, float] = {}
         self.quit = False
 
@@ -44,8 +46,8 @@ class Keys:
             if key in DIRECTIONS:
                 held = self._until_s.get(key, -math.inf) > t_s
                 self._until_s[key] = t_s + (REPEAT_S if held else FIRST_S)
-            elif key in MODES:
-                modes.append(MODES[key])
+            elif key in self._modes:
+                modes.append(self._modes[key])
             elif key in ("+", "="):
                 self._share = min(1.0, self._share + 0.1)
             elif key == "-":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,7 @@ from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
 
 Number = Field(ge=0, le=63)
+Preset = Literal["manual", "stabilise", "depth_hold", "position_hold", "guided", "fleet"]
 
 
 class Axis(FileModel):
@@ -81,6 +82,9 @@ class Layout(FileModel):
     axes: Axes
     triggers: Triggers
     buttons: Buttons
+    presets: dict[Preset, Annotated[int, Number]] = Field(
+        default_factory=dict, description="buttons of a pilot, by the autopilot's preset; with the dead man"
+    )
     dead_zone: float = Field(default=0.1, ge=0, le=0.9)
     limits: StickLimits = StickLimits()
 
@@ -93,6 +97,9 @@ class Layout(FileModel):
         pressed = [self.buttons.dead_man, *self.buttons.modes().values()]
         if len(set(pressed)) != len(pressed):
             raise ValueError(f"buttons {pressed} repeat a number, expected each button once")
+        chosen = [self.buttons.dead_man, *self.presets.values()]
+        if len(set(chosen)) != len(chosen):
+            raise ValueError(f"presets {self.presets} repeat a button or the dead man's, expected each button once")
         return self
 
 

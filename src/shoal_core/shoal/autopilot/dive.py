@@ -13,8 +13,10 @@ from scipy.interpolate import CubicSpline
 from shoal.autopilot.attitude import WantedAttitude
 from shoal.config.files import config_roots
 from shoal.errors import ShoalError
+from shoal.messages.pilot import AXES, RATES, SETPOINTS
 
 Array = NDArray[np.float64]
+DIVE_LEVELS = {**dict.fromkeys(AXES[:3], "direct"), **dict.fromkeys(AXES[3:], "guided")}
 COLUMNS = ("t_s", "roll_deg", "pitch_deg", "yaw_deg", "surge", "sway", "heave")
 
 
@@ -55,6 +57,18 @@ def load_dive(name_or_path: str | Path) -> Dive:
         raise ShoalError(f"{path}: efforts up to {np.abs(values[:, 4:]).max():g}, expected -1 to 1")
     t_s = values[:, 0] - values[0, 0]
     return Dive(CubicSpline(t_s, np.radians(values[:, 1:4])), CubicSpline(t_s, values[:, 4:]), float(t_s[-1]))
+
+
+def pilot_message(course: Dive, t_s: float) -> dict[str, object]:
+    """What a pilot who flies the dive sends at an instant: angles as setpoints with their rates, forces as sticks."""
+    wanted = course.wanted(t_s)
+    angles, rates = np.degrees(wanted.angles_rad), np.degrees(wanted.rates_radps)
+    return {
+        "sticks": dict(zip(AXES[:3], course.effort(t_s).tolist(), strict=True)),
+        "setpoints": dict(zip(SETPOINTS[3:], angles.tolist(), strict=True)),
+        "rates": dict(zip(RATES[3:], rates.tolist(), strict=True)),
+        "levels": DIVE_LEVELS,
+    }
 
 
 def _numbers(path: Path, line: int, row: list[str]) -> list[float]:

@@ -54,8 +54,8 @@ FORGET = Topic("/fleet/forget", "std_msgs/String", "reliable", "anybody", "mpc")
 STOP_STATE = Topic(
     "/fleet/stop_state", "std_msgs/String", "latched_by_many", "mpc, dynamics, guidance", "the same, gui, recorder"
 )
-PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "a pilot's front end", "mpc")
-LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "mpc", "a pilot's front end")
+PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "pilot_pad, _web, _csv, _keyboard", "autopilot")
+LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "autopilot", "pilot_web")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")

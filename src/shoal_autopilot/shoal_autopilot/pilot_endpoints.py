@@ -1,4 +1,4 @@
-"""A pilot's topics, where the controller is the autopilot."""
+"""A pilot's topics at the autopilot: messages in, active levels out."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shoal_ros import endpoints
 
 
 class PilotEndpoints:
-    """Messages in, active levels out."""
+    """`show` after each step."""
 
     def __init__(self, node: Node, vehicle: str, autopilot: AutopilotController) -> None:
         self._node, self._autopilot = node, autopilot
-        self._shown: Levels | None = None
+        self.shown: Levels | None = None
         self._levels = endpoints.publisher(node, topics.LEVELS, vehicle=vehicle)
         endpoints.subscription(node, topics.PILOT, self._on_pilot, vehicle=vehicle)
         self.show()
@@ -32,7 +32,7 @@ class PilotEndpoints:
 
     def show(self) -> None:
         """Once for each change."""
-        if self._autopilot.levels != self._shown:
-            self._shown = self._autopilot.levels
-            self._levels.publish(String(data=self._shown.to_json()))
-            self._node.get_logger().info(f"levels: {self._shown}")
+        if self._autopilot.levels != self.shown:
+            self.shown = self._autopilot.levels
+            self._levels.publish(String(data=self.shown.to_json()))
+            self._node.get_logger().info(f"levels: {self.shown}")

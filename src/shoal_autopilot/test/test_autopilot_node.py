@@ -1,9 +1,8 @@
-"""The controller process as an autopilot: a pilot's messages, levels, STOP. The test is plant and clock."""
+"""The autopilot's process: a pilot's messages, levels, diagnostics, STOP. The test is plant and clock."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from shoal.messages import topics
 from shoal.messages.odometry import Odometry
 from shoal.simulation.plant import Plant
 from shoal_ros import convert
-from shoal_ros.harness import Harness
+from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node
 
 pytestmark = pytest.mark.ros
@@ -36,9 +35,12 @@ def test_a_pilot_turns_holds_and_stops() -> None:
         pilot, stop = harness.publisher(topics.PILOT, vehicle=me), harness.publisher(topics.STOP)
         levels = harness.listen(topics.LEVELS, vehicle=me)
         thrust = [harness.listen(topics.THRUST, vehicle=me, thruster=t) for t in thrusters]
-        node = vehicle_node("one", me, lockstep=True)
-        harness.start(replace(node, parameters={**node.parameters, "controller": "autopilot"}))
-        harness.spin(lambda: clock.get_subscription_count() and pilot.get_subscription_count(), "the controller")
+        diagnostics = harness.listen(topics.DIAGNOSTICS)
+        harness.start(vehicle_node("one", me, lockstep=True, controller="autopilot"))
+        heard_by = (clock, pilot, odometry, stop)
+        harness.spin(lambda: all(publisher.get_subscription_count() for publisher in heard_by), "the autopilot")
+        thrust_topics = [topics.THRUST.of(vehicle=me, thruster=t) for t in thrusters]
+        harness.spin(lambda: all(harness.node.count_publishers(name) for name in thrust_topics), "its thrust topics")
         k = 0
 
         def run(seconds: float, said: dict[str, object] | None) -> None:
@@ -60,6 +62,9 @@ def test_a_pilot_turns_holds_and_stops() -> None:
         assert 30 < turned < 80 and json.loads(levels[-1].data)["preset"] == "position_hold"
         run(2.0, {"levels": {"yaw": "hold"}, "sticks": {"yaw": 0.5}})
         assert abs(plant.states[0, 12]) < 0.05 and json.loads(levels[-1].data)["yaw"] == "hold"
+        harness.spin(
+            lambda: "yaw hold" in statuses(diagnostics, f"{me} controller")[-1].message, "levels in the diagnostics"
+        )
         run(0.1, {"preset": "warp"})  # refused: nothing changes
         assert json.loads(levels[-1].data)["yaw"] == "hold"
         stop.publish(Bool(data=True))

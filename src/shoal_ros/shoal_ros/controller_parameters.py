@@ -39,7 +39,10 @@ class Configuration:
 
 
 def read_parameters(
-    node: Node, changed: Callable[[Any], None], out_of_use: Callable[[str], None] | None = None
+    node: Node,
+    changed: Callable[[Any], None],
+    out_of_use: Callable[[str], None] | None = None,
+    default_controller: str = "",
 ) -> Configuration:
     """Declare them all and read them; a ShoalError says what is wrong. `changed` gets settings tuned at run time.
 
@@ -47,7 +50,9 @@ def read_parameters(
     """
     fleet_name = declare(node, "fleet", "two", "fleet name or file")
     name = declare(node, "vehicle", node.get_namespace().strip("/"), "our name in the fleet")
-    chosen = declare(node, "controller", "", "name, file or package.module:Name; empty: the fleet file's")
+    chosen = declare(
+        node, "controller", default_controller, "name, file or package.module:Name; empty: the fleet file's"
+    )
     condition = declare(node, "condition", "", "wrong beliefs to try: a condition's name or file; empty: none")
     period_s = declare(node, "control_period_s", 0.05, "s", low=0.01, high=1.0)
     delay_s = declare(

@@ -1,0 +1,1 @@
+"""Autopilot node, one per vehicle, and the ways in which a pilot reaches it: pad, keyboard, CSV file, WebSocket."""
