@@ -21,11 +21,15 @@ $(STAMP): requirements.txt tools/setup.sh $(wildcard src/*/setup.py src/*/setup.
 run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, with a report
 	@folder=runs/circle-$$(date +%Y%m%d-%H%M%S); \
 	if $(BIN)/python -c 'import rclpy' 2>/dev/null; then \
-	  $(BIN)/shoal up two --path circle --for 60 --ready 0 --record $$folder && $(BIN)/shoal bag report $$folder; \
+	  $(BIN)/shoal up two --path circle --for 60 --ready 0 --record $$folder && \
+	  $(BIN)/shoal bag report $$folder --plot $$folder/run.png; \
 	else \
 	  echo 'rclpy is not available here (its wheels are for x86-64 Linux): the same run in the simulator, without ROS.'; \
-	  $(BIN)/shoal simulate --path circle --out $$folder; \
-	fi
+	  $(BIN)/shoal simulate --path circle --out $$folder --plot $$folder/run.png; \
+	fi && printf '%s\n' '' 'Next:' "  source .venv/bin/activate" \
+	  "  shoal view $$folder --save $$folder/replay.gif    # the same run as a film" \
+	  '  shoal simulate --path torus --condition current_05_waves --plot waves.png    # without ROS, faster than real time' \
+	  '  shoal up three --path circle    # a fleet until Ctrl-C; shoal gui in a second terminal is the operator station'
 
 test: setup  ## all tests; those without ROS on all cores, then the real processes one after the other
 	@tools/setup.sh sdf
@@ -51,13 +55,15 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
 	@$(BIN)/shoal picture exchange --out docs/images/exchange.png | tail -1
 	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1
+	@$(BIN)/shoal simulate --path circle --duration 60 --plot docs/images/run.png | tail -1
 	@$(BIN)/shoal gui --screenshots docs/images | tail -1
 
-lint: setup  ## ruff, mypy and the order of the rooms
+lint: setup  ## ruff, mypy, the order of the rooms and the links between pages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/check_links.py
 
 format: setup  ## put the code into ruff's form
 	@$(BIN)/ruff check --fix .

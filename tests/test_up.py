@@ -80,12 +80,12 @@ def up() -> Iterator[Callable[..., Up]]:
 @pytest.mark.ros
 @pytest.mark.slow
 def test_runs_for_the_time_given_and_ends_well(up: Callable[..., Up]) -> None:
-    run = up("one", "--path", "circle", "--for", "3", "--rate", "0")
+    run = up("one", "--path", "circle", "--for", "11", "--rate", "0")
     assert run.process.wait(WALL_S) == 0, "\n".join(run.lines)
     run.wait_for_line("stopped")
     text = "\n".join(run.lines)
     assert "ROS_DOMAIN_ID=" in text and "/bluerov2/mpc" in text
-    assert text.index("running") < text.index("stopping: controllers first")
+    assert text.index("running") < text.index("10 of 11 s, largest tilt") < text.index("stopping: controllers first")
 
 
 @pytest.mark.ros

@@ -9,9 +9,10 @@ unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the spee
 
 python=${PYTHON:-python3}
 venv_python=.venv/bin/python
-# The second line is for X11 (Qt's xcb plugin).
+# The second line is for a window on X11 (Qt's xcb plugin), the third for Wayland.
 qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-0
-    libxcb-cursor0 libxkbcommon-x11-0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0"
+    libxcb-cursor0 libxkbcommon-x11-0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0
+    libwayland-client0 libwayland-cursor0 libwayland-egl1"
 x11_test_packages="xvfb"  # a screen for the tests
 sdf_packages="ignition-tools libsdformat-dev"
 
@@ -56,7 +57,20 @@ pip() { "$venv_python" -m pip --disable-pip-version-check --quiet "$@"; }
 pinned() { sed -n "s/^$1==\([^ ]*\).*/\1/p" requirements.txt; }
 
 qt_works() {
-    QT_QPA_PLATFORM=offscreen "$venv_python" -c 'from PySide6.QtWidgets import QApplication; QApplication([])' >/dev/null 2>&1
+    # The offscreen platform, and the plugins of X11 and Wayland: loading them resolves their system libraries, screen or none.
+    QT_QPA_PLATFORM=offscreen "$venv_python" - >/dev/null 2>&1 <<'END'
+import ctypes
+from pathlib import Path
+
+import PySide6
+from PySide6.QtWidgets import QApplication
+
+QApplication([])
+plugins = [f for f in (Path(PySide6.__file__).parent / "Qt/plugins/platforms").glob("libq*.so") if f.stem[4:] in ("xcb", "wayland")]
+assert any("xcb" in plugin.name for plugin in plugins)
+for plugin in plugins:
+    ctypes.CDLL(str(plugin))
+END
 }
 
 check_qt() {
@@ -66,7 +80,8 @@ check_qt() {
         install_debian $qt_packages || true
         qt_works && return
     fi
-    say "windows will not open: Qt lacks system libraries; as root: apt-get install $qt_packages"
+    # shellcheck disable=SC2086
+    say "windows will not open: Qt lacks system libraries; as root: make system, or apt-get install" $qt_packages
 }
 
 check_compiler() {
@@ -83,7 +98,7 @@ check_imports() {
 }
 
 if [ "${1:-}" = system ]; then
-    can_apt || fail "needs root and apt-get: apt-get install $qt_packages"
+    can_apt || fail "needs root and apt-get: apt-get install $(echo $qt_packages)"
     # shellcheck disable=SC2086
     install_debian $qt_packages $x11_test_packages
     exit

@@ -30,18 +30,19 @@ def shoal(*arguments: str | Path) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 def test_simulate_writes_and_shows(tmp_path: Path) -> None:
-    code, stdout, _ = shoal("simulate", "--path", "circle", "--duration", "5", "--seed", "3", "--out", tmp_path / "run")
+    code, stdout, _ = shoal("simulate", "--path", "circle", "--duration", "5", "--seed", "3", "--out", tmp_path / "run",
+                            "--plot", tmp_path / "run.png")  # fmt: skip
     assert code == 0
     for words in (
         "largest FOV angle",
-        "5.22 % of runs lost sight",
-        "10.13 / 11.86 / 3.99",
+        "5 s of a test of 200 s: not compared",
         "passed",
         "seed 3",
         "largest tilt",
         "thrust at its limit",
     ):
         assert words in stdout
+    assert (tmp_path / "run.png").stat().st_size > 10_000
     assert {p.name for p in (tmp_path / "run").iterdir()} >= {"recording", "summary.json", "timeseries.parquet"}
 
 

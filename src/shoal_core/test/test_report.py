@@ -121,7 +121,7 @@ class TestTables:
         assert table.head == ("condition", "circle") and len(table.rows[0]) == 2
         assert "no figures" in table.explanation and table.rows[0][1].tone == "bad"
         assert shift_table(cells_of(rows, INFOS), reference, {}).head[-1].startswith("peak to peak")
-        assert shift_table(cells_of(self.rows(1), INFOS), reference, {}).head[-1].startswith("Fosso 2023")
+        assert shift_table(cells_of(self.rows(1), INFOS), reference, {}).head[-1].startswith("Fosso et al. 2023")
 
     def test_a_group_s_table_has_median_worst_and_failures(self) -> None:
         table = group_table(cells_of(self.rows(3), INFOS), FOV.group, INFOS)

@@ -27,6 +27,7 @@ from shoal.simulation.world import World
 from shoal.tasks.base import TaskContext
 from shoal.tasks.run import make_task
 from shoal_dynamics import response_time
+from shoal_dynamics.progress import ProgressLines
 from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
@@ -137,6 +138,7 @@ class DynamicsNode(Node):
         self.answers = {n: response_time.ResponseTimer(c) for n, c in zip(world.names, counts, strict=True)}
         self._asked_s = self._guided_s = 0.0
         self._counting, self._counted = False, (time.monotonic(), 0.0)
+        self._progress = ProgressLines(self._duration_s)
         self._last = world.measure()
         self._publish(self._last)
 
@@ -211,6 +213,8 @@ class DynamicsNode(Node):
         self._asked_s = t_s
         self._publish_sightings(t_s)
         self._publish(self._last)
+        if text := self._progress.line(t_s, time.monotonic(), self.world.states):
+            self.get_logger().info(text)
         self._report(t_s)
 
     def _publish_sightings(self, t_s: float) -> None:

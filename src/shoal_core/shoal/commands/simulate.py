@@ -42,12 +42,14 @@ def simulate(
     ),
     metrics: list[str] = typer.Option(None, "--metric", help="A metric of your own, package.module:NAME; repeatable."),
     out: Path = typer.Option(None, "--out", "-o", help="Run directory to write: recording, Parquet, summary.json."),
+    plot: Path = typer.Option(None, "--plot", help="One picture of the run: PNG, SVG or PDF."),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
 ) -> None:
     """Simulate a fleet, write its recording, and judge it beside published figures. Exit code 3: it broke a bound."""
     from shoal.campaigns.job import Job, check_inputs
     from shoal.campaigns.vary import varied
     from shoal.commands._events import print_events
+    from shoal.commands._plot import check_plot, write_plot
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
     from shoal.evaluation.run_directory import refuse_foreign, write_run
@@ -56,6 +58,8 @@ def simulate(
 
     if out is not None:
         refuse_foreign(out)
+    if plot is not None:
+        check_plot(plot)
     spec = RunSpec(path, fleet, condition, seed, controller, duration_s, period_s, task)
     spec = varied(spec, _changes(settings or []), "--set", root="task")
     check_inputs([Job(spec, tuple(metrics or ()))])
@@ -63,6 +67,8 @@ def simulate(
     summary = summarise(recording, metrics or ())
     if out is not None:
         write_run(recording, summary, out)
+    if plot is not None:
+        write_plot(recording, plot)
     if as_json:
         print(summary.model_dump_json(indent=2))
     else:
@@ -70,6 +76,8 @@ def simulate(
         print_events(recording)
         if out is not None:
             console().print(f"written: {out} (replay it with `shoal view {out}`)", highlight=False, soft_wrap=True)
+        if plot is not None:
+            console().print(f"picture: {plot}", highlight=False, soft_wrap=True)
     if summary.failed:
         raise typer.Exit(FAILED)
 
