@@ -259,7 +259,12 @@ def of_condition_as_believed(file: Path, key: Key) -> np.ndarray:
 
 
 def of_controller(file: Path, key: Key) -> np.ndarray:
-    """Two vehicles on the circle."""
+    """Two vehicles on the circle; a vessel's controller on a vessel that has a long way to go."""
+    if file.stem == "nmpc_vessel":
+        step = {"size": 4.0, "at_s": 0.5, "duration_s": 3.0}
+        return motion(
+            RunSpec(fleet="vessel", condition="tank", controller=str(file), task="step_response", task_settings=step)
+        )
     return motion(RunSpec(fleet="two", condition="default", seed=1, controller=str(file), duration_s=0.2))
 
 

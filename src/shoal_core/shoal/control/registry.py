@@ -19,6 +19,7 @@ CONTROLLERS = {
     "pid": "shoal.control.pid:PidController",
     "excitation": "shoal.control.excitation:ExcitationController",
     "autopilot": "shoal.autopilot.autopilot:AutopilotController",
+    "platform_pid": "shoal.platform.controller:PlatformPidController",
     "dompc": "shoal.baselines.dompc:DompcController",
 }
 

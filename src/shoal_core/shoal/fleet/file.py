@@ -151,7 +151,9 @@ def load_fleet(name_or_path: str | Path) -> Fleet:
     fleet = load_yaml(path, Fleet)
     for i, member in enumerate(fleet.vehicles):
         try:
-            member.vehicle()
+            floats = member.vehicle().waterplane is not None
+            if floats and member.start_m[2] != 0:
+                raise ShoalError(f"start_m = {list(member.start_m)}: a vessel floats; expected a depth of 0")
         except ShoalError as error:
             raise ShoalError(f"{path}: vehicles.{i} ({member.name}): {error}") from None
     with in_file(path):

@@ -56,6 +56,7 @@ class PlantThrusters(FileModel):
     # Twice the description's: the speed controller ignores ±25 µs of ±400 µs of throttle, thrust goes with its square,
     # and a T200 gives about 50 N at full throttle: (25/400)² · 50 N = 0.2 N.
     dead_band: Change = Change(scale=2.0)  # a command smaller than this gives no thrust
+    gain_scale: float = Field(default=1.0, gt=0)  # thrust of all of them, times
     gain_spread: float = Field(default=0.05, ge=0, lt=1)  # each thruster's gain times 1 ± U(spread)
 
 

@@ -31,6 +31,7 @@ def perturbed(vehicle: Vehicle, settings: PlantSettings, rng: np.random.Generato
     factors = 1.0 + settings.perturbation * rng.uniform(-1.0, 1.0, 22)
     share = rng.uniform()
     gain = 1.0 + settings.thrusters.gain_spread * rng.uniform(-1.0, 1.0, count)
+    gain *= settings.thrusters.gain_scale
     lag, dead_band = settings.thrusters.lag, settings.thrusters.dead_band
     thrusters = tuple(
         replace(

@@ -35,6 +35,7 @@ TASKS = {
     "exchange": "shoal.tasks.exchange:Exchange",
     "join": "shoal.tasks.join:Join",
     "recover": "shoal.tasks.recover:Recover",
+    "step_response": "shoal.tasks.step_response:StepResponse",
 }
 LONGEST_S = 86_400.0  # of a run
 BEYOND_S = 8.0  # the water is drawn for longer than the run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -36,6 +36,17 @@ class Curve:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @cached_property
+    def _jumps(self) -> tuple[tuple[float, float, float, float, float], ...]:
+        """Where force leaves zero at once: half of it, both forces, and the signals for less and more than half."""
+        narrow = np.diff(self.signals) < 1e-6 * (self.signals[-1] - self.signals[0])
+        found = []
+        for k in np.flatnonzero(narrow & (np.abs(np.diff(self.forces_N)) > 0)):
+            (low_N, high_N), (first, second) = self.forces_N[k : k + 2], self.signals[k : k + 2]
+            below, above = (first, second) if high_N > 0 else (second, first)
+            found.append((max(abs(low_N), abs(high_N)) / 2, low_N, high_N, below, above))
+        return tuple(found)
+
     def force_N(self, signal: Array) -> Array:
         """What comes of a signal; beyond the ends, what the ends give."""
         return np.interp(signal, self.signals, self.forces_N)
@@ -43,6 +54,9 @@ class Curve:
     def signal(self, force_N: Array) -> Array:
         """What to send for a force: neutral for none, an end for too much."""
         found = np.interp(force_N, self.forces_N, self.signals)
+        for at, low_N, high_N, below, above in self._jumps:  # no device gives half of what it jumps to
+            inside = (force_N > low_N) & (force_N < high_N)
+            found = np.where(inside, np.where(np.abs(force_N) < at, below, above), found)
         if self.step:
             found = np.round(found / self.step) * self.step
         return np.where(np.abs(force_N) < 1e-9, self.neutral, found)

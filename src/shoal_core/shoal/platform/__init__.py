@@ -1,0 +1,1 @@
+"""Vessels that assemble themselves into platforms."""
