@@ -39,7 +39,14 @@ def pd_step(omega: float, kappa: float, duration_s: float = 9.0):
 
 @pytest.mark.parametrize(
     ("omega", "kappa", "over_percent", "settled_s"),
-    [(3, 0, 19.1, None), (4, 0, 11.1, 2.10), (2, 20, 0.5, 2.62), (3, 20, 4.7, 1.20), (4, 20, 5.1, 1.28)],
+    [
+        (2, 0, 41.9, None),
+        (3, 0, 19.1, None),
+        (4, 0, 11.1, 2.10),
+        (2, 20, 0.5, 2.62),
+        (3, 20, 4.7, 1.20),
+        (4, 20, 5.1, 1.28),
+    ],
 )
 def test_the_yaw_steps_of_ng2024(omega: float, kappa: float, over_percent: float, settled_s: float | None) -> None:
     found = pd_step(omega, kappa)

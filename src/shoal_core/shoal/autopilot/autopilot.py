@@ -30,9 +30,8 @@ from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.pilot import AXES, Level, PilotInput
 from shoal.messages.state import ATTITUDE, RATE
-from shoal.vehicles.allocation import Allocator
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.mixers import largest_wrench
+from shoal.vehicles.mixers import MixerName, largest_wrench, mixer
 
 Array = NDArray[np.float64]
 FADE_PER_S = 1.2  # of the limits, at most
@@ -58,6 +57,9 @@ class AutopilotSettings(FileModel):
     )
     law: Literal["model", "pd"] = Field(
         default="model", description="of the attitude: inverse dynamics, or the PD of Ng 2024"
+    )
+    mixer: MixerName = Field(
+        default="bounded", description="from wrench to thrust: bounded least squares, or one of Ng 2024's two"
     )
     attitude_radps: float = Field(default=3.0, gt=0.2, le=6, description="bandwidth of roll, pitch and yaw")
     position_radps: float = Field(default=2.2, gt=0.1, le=4, description="bandwidth of depth and position")
@@ -124,7 +126,7 @@ class AutopilotController(Controller):
 
     def _fit(self, vehicle: Vehicle) -> None:
         s = self.settings
-        self._largest, self._allocate = largest_wrench(vehicle), Allocator(vehicle)
+        self._largest, self._allocate = largest_wrench(vehicle), mixer(vehicle, s.mixer)
         self._steerable = np.array([axis in vehicle.controlled_axes for axis in AXES])
         self._dynamics = InverseDynamics(vehicle, self._omega)
         gains = attitude_gains(vehicle, s.attitude_radps, s.kappa, effective_damping(vehicle, s.yaw_damping_Nms))

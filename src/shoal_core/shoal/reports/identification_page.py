@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.config import atomic
 from shoal.identification.fit import Fit
 from shoal.identification.summary import summarise_fit
 from shoal.identification.validation import COMPARED, Validation
+from shoal.reports.page import Part, png, write_page
 from shoal.reports.plots.style import COLOURS, GREY, INK, new_figure, styled
 from shoal.vehicles.description import AXES, Vehicle
 
 Array = NDArray[np.float64]
 MEASURED = ("position", "attitude", "velocity", "rate")
 SHOWN_WINDOWS = 6
-
-
-@dataclass(frozen=True)
-class _Part:
-    title: str
-    explain: str
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    picture: str = field(default="", repr=False)
 
 
 def write_fit_page(file: Path, found: Fit, prior: Vehicle, sources: Sequence[str], runs: Sequence[Validation],
@@ -43,12 +29,12 @@ def write_fit_page(file: Path, found: Fit, prior: Vehicle, sources: Sequence[str
     ]
     unseen = f" Not excited and left at the file's values: {', '.join(found.unexcited)}." if found.unexcited else ""
     parts = [
-        _Part("Numbers", "The vehicle file's beside those found." + unseen,
+        Part("Numbers", "The vehicle file's beside those found." + unseen,
               ("quantity", "unit", "file", "found", "95 % interval"), rows),
-        _Part("Residuals", "Fitted less measured in units of the sensor's sigma, all windows. Where model and noise "
+        Part("Residuals", "Fitted less measured in units of the sensor's sigma, all windows. Where model and noise "
               "are right they spread by one at every time within a window, without a trend.",
               picture=_residuals(found)),
-        _Part("Correlation", "Between the errors of the unknowns. Strong pairs cannot be told apart by this motion.",
+        Part("Correlation", "Between the errors of the unknowns. Strong pairs cannot be told apart by this motion.",
               picture=_correlation(found)),
         *_free_runs(runs, "Free runs on held-out motion" if held_out else "Free runs on the fitted motion itself"),
     ]  # fmt: skip
@@ -56,17 +42,17 @@ def write_fit_page(file: Path, found: Fit, prior: Vehicle, sources: Sequence[str
         (f"{found.misfit:.2f}", "misfit s² (1: model and noise are right)", "good" if found.misfit <= 1.3 else "bad"),
         (str(found.iterations), "iterations, until no step exceeded 2 % of an interval", ""),
     ]
-    _write(
+    write_page(
         file, f"identification of {prior.name}", f"prior {prior.parameter_set}; {', '.join(sources)}", figures, parts
     )
 
 
 def write_validation_page(file: Path, runs: Sequence[Validation], sources: Sequence[str]) -> None:
     """Of `shoal validate`."""
-    _write(file, "validation", ", ".join(sources), [], _free_runs(runs, "Free runs"))
+    write_page(file, "validation", ", ".join(sources), [], _free_runs(runs, "Free runs"))
 
 
-def _free_runs(runs: Sequence[Validation], title: str) -> list[_Part]:
+def _free_runs(runs: Sequence[Validation], title: str) -> list[Part]:
     if not runs:
         return []
     head = ("set", "axis", "unit", "RMSE", "R²", "Pearson", "mean warped distance")
@@ -81,7 +67,7 @@ def _free_runs(runs: Sequence[Validation], title: str) -> list[_Part]:
         f"From a measured state the model runs freely for {span_s:g} s with the logged commands. An axis that hardly "
         "moved has no R². Drawn: the first windows one after the other, measured in grey."
     )
-    return [_Part(title, explain, head, rows, _windows(runs))]
+    return [Part(title, explain, head, rows, _windows(runs))]
 
 
 def _windows(runs: Sequence[Validation]) -> str:
@@ -98,7 +84,7 @@ def _windows(runs: Sequence[Validation]) -> str:
             if i == 0:
                 plot.legend(loc="upper right", ncols=4)
         plot.set_xlabel("time, windows side by side [s]")
-        return _png(figure)
+        return png(figure)
 
 
 def _residuals(found: Fit) -> str:
@@ -115,7 +101,7 @@ def _residuals(found: Fit) -> str:
         right.hist(found.residuals.ravel().clip(-5, 5), edges, density=True, color=COLOURS[0], alpha=0.7)
         right.plot(edges, np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi), color=INK, lw=1, ls="--")
         right.set(xlabel="residual [sigma]", ylabel="density")
-        return _png(figure)
+        return png(figure)
 
 
 def _correlation(found: Fit) -> str:
@@ -131,21 +117,4 @@ def _correlation(found: Fit) -> str:
         plot.set_yticks(range(len(names)), names, fontsize=7)
         plot.grid(visible=False)
         figure.colorbar(image, shrink=0.6)
-        return _png(figure)
-
-
-def _png(figure: Any) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110, facecolor="white", metadata={"Software": None})
-    return base64.b64encode(buffer.getvalue()).decode()
-
-
-def _write(
-    file: Path, title: str, subtitle: str, figures: Sequence[tuple[str, str, str]], parts: Sequence[_Part]
-) -> None:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                                     undefined=jinja2.StrictUndefined)  # fmt: skip
-    page = environment.get_template("identification.html.j2")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_text(file, page.render(title=title, subtitle=subtitle, figures=figures, parts=parts))
+        return png(figure)
