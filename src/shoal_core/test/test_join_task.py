@@ -10,10 +10,12 @@ from shoal.assembly.composite import Composite, compose
 from shoal.assembly.joints import Assembly, Joint
 from shoal.errors import ShoalError
 from shoal.estimation.timing_bank import TimingEstimate
-from shoal.fleet.handover import Helm, Knowledge, fused, joined, parted
+from shoal.fleet.handover import Knowledge, fused, joined, parted
+from shoal.fleet.helm import Helm
 from shoal.fleet.neighbour_table import NeighbourTable
 from shoal.frames import from_euler
 from shoal.messages.health import Mode
+from shoal.messages.joining import GroupCommand
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
@@ -73,17 +75,41 @@ def test_what_is_known_survives_joining_and_parting() -> None:
         assert share.thrust_N == pytest.approx(known[name].thrust_N)
 
 
+def order(pilot: str, term: int = 0) -> GroupCommand:
+    return GroupCommand(pilot, 1, term, 0.0, np.zeros(16))
+
+
 def test_the_helm_passes_on_when_commands_stay_away_and_stays_there() -> None:
-    helm = Helm(("a", "b", "c"), take_over_s=0.3)
+    """Each member decides for itself, by what it hears; a falls silent after 0.45 s and comes back at 2 s."""
+    members = ("a", "b", "c")
+    helms = {name: Helm(name, members, 0.0) for name in members}
     pilots = []
-    for k in range(40):
+    for k in range(80):
         t_s = 0.05 * k
-        helm.watch(t_s)
-        if helm.pilot != "a" or t_s < 0.5:
-            helm.heard(t_s)
-        pilots.append(helm.pilot)
-    assert pilots.index("b") * 0.05 == pytest.approx(0.75)  # the last command came at 0.45 s
-    assert set(pilots[pilots.index("b") :]) == {"b"}
+        if k == 40:
+            helms["a"] = Helm("a", members, t_s, listen_first=True)
+        up = [name for name in members if name != "a" or t_s < 0.5 or t_s >= 2.0]
+        for name in up:
+            helms[name].watch(t_s)
+        flying = [name for name in up if helms[name].flies]
+        for pilot in flying:
+            for name in up:
+                helms[name].heard(order(pilot, helms[pilot].term), t_s)
+        pilots.append(flying)
+    assert pilots[:10] == [["a"]] * 10 and pilots[10:15] == [[]] * 5
+    assert pilots[15:] == [["b"]] * 65  # 0.3 s after the last command, and for good
+
+
+def test_of_two_that_fly_one_stands_down() -> None:
+    first, second = Helm("a", ("a", "b"), 0.0), Helm("b", ("a", "b"), 0.0)
+    assert [second.watch(0.1 * k) for k in (1, 2, 3)] == [False, False, True]
+    assert first.flies and second.flies  # the cable was out
+    assert not second.heard(order("a", first.term), 0.35)
+    assert first.heard(order("b", second.term), 0.35) and not first.flies
+    assert not first.heard(order("stranger", 9), 0.4)
+    late = Helm("b", ("a", "b"), 0.0, listen_first=True)  # its clock was not set yet
+    taken = [t_s for t_s in np.arange(5.0, 6.0, 0.05) if late.watch(float(t_s))]
+    assert taken == pytest.approx([5.6])  # nobody flies: after those before us would have spoken
 
 
 def test_a_group_is_one_neighbour_and_ones_own_group_is_none() -> None:

@@ -27,6 +27,7 @@ from shoal.simulation.world import World
 from shoal.tasks.base import TaskContext
 from shoal.tasks.run import make_task
 from shoal_dynamics import response_time
+from shoal_dynamics.joints import Joints
 from shoal_dynamics.progress import ProgressLines
 from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
 from shoal_ros import convert, endpoints, process
@@ -64,6 +65,7 @@ class DynamicsNode(Node):
         self._speed = 1.0
         self._last: dict[str, Odometry | None] = {}
         self._open_topics()
+        self._joints = Joints(self, lambda: self.world)
         self._stop = StopLatch(state_folder(self, self._fleet_name) / "dynamics.stop.json")
         StopEndpoints(self, self._stop, lambda _: None)
         self._fresh_run()
@@ -318,6 +320,7 @@ class DynamicsNode(Node):
     def _on_reset(self, request: Any, response: Any) -> Any:
         self.world = self._make_world()
         self._tick = 0
+        self._joints.world_is_new()
         self._fresh_run()
         self._paced = (time.monotonic(), 0.0)
         response.success, response.message = True, "at the start again"

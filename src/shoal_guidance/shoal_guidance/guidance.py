@@ -37,6 +37,7 @@ from shoal.messages.preview import Preview
 from shoal.messages.state import POSITION
 from shoal.messages.wording import sentences
 from shoal.recordings.placement_json import formation_to_json
+from shoal_guidance.assembly_orders import AssemblyOrders
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_guidance.task_orders import TaskOrders, make_orders
@@ -114,6 +115,7 @@ class GuidanceNode(Node):
         endpoints.subscription(self, t.WAYPOINT, self._waypoint)
         endpoints.subscription(self, t.SET_WAYPOINTS, self._waypoints)
         endpoints.subscription(self, t.SET_MODE, self._set_mode)
+        self._assembly = AssemblyOrders(self)
         self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
         self.create_service(Trigger, "~/hold", partial(self._serve, self._hold))
         self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
@@ -163,6 +165,7 @@ class GuidanceNode(Node):
         if orders.placement is not None:
             self._placement = orders.placement
             self._publish_latched(topics.FORMATION, formation_to_json(orders.placement))
+        self._assembly.order(orders.joining)
         if orders.stop == "stop":
             self._stop.stop("task")
         elif orders.stop == "release":

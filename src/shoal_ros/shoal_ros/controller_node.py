@@ -16,21 +16,25 @@ from std_msgs.msg import Float64, String
 
 from shoal.codegen import compile_in_background
 from shoal.errors import ShoalError
+from shoal.fleet.membership import Membership
 from shoal.fleet.setup import make_runtime
 from shoal.fleet.stop import StopLatch, StopState
 from shoal.frames import flu_to_frd
 from shoal.messages import topics
 from shoal.messages.command import Command
 from shoal.messages.geometry import sight_angle_deg
+from shoal.messages.health import Health, Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.scan import Scan
 from shoal.messages.wording import summary
 from shoal.recordings.diagnostic_values import health_values
 from shoal.recordings.placement_json import formation_from_json
+from shoal.vehicles.stiffness import resolvable
 from shoal_ros import convert, endpoints, process
 from shoal_ros.controller_parameters import read_parameters
 from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.group import GroupEndpoints
 from shoal_ros.publishers import PublisherWatch
 from shoal_ros.stop import StopEndpoints, state_folder
 
@@ -51,8 +55,11 @@ class ControllerNode(Node):
         )
         self._odometry: Odometry | None = None
         self._overruns = 0
-        self._reported_s = -np.inf
+        self._reported_s = self._relayed_s = -np.inf
+        believed = {m.name: resolvable(m.vehicle()) for m in c.fleet.vehicles}
+        self._membership = Membership(self.runtime, believed)
         self._open_topics()
+        self._mates = GroupEndpoints(self, self._membership, believed, self._relay, self._time, self._publisher_watch)
         self._forces_N = [0.0] * len(self._thrust)
         self._stop = StopEndpoints(self, latch, self._on_stop_change)
         self._open_more()
@@ -136,7 +143,8 @@ class ControllerNode(Node):
         now_s = self._now()
         repeated = self._odometry is not None and odometry.stamp_s == self._odometry.stamp_s
         self._odometry = odometry
-        self.runtime.on_odometry(odometry, now_s)
+        self._mates.read()
+        self._membership.on_odometry(odometry, now_s)
         t_s = self.runtime.time(now_s)
         if not self._tick(t_s) and repeated:
             self._repeat()
@@ -187,15 +195,40 @@ class ControllerNode(Node):
         if not self.runtime.due(t_s):
             return False
         self._read(t_s)
-        command = self.runtime.tick(t_s)
+        flew = self._membership.flies
+        command = self._membership.tick(t_s)
+        if self._membership.flies != flew:
+            self.get_logger().warning(f"{self.me}: takes over: nobody else flies")
+        self._mates.share()
         if command is None:
+            self._accompany(t_s)
             return False
-        self._forces_N = command.thrust_N.tolist()
+        self._forces_N = self._mates.fly(command, t_s)
         self._publish_thrust()
         self._stepped()
         self._plan.publish(convert.plan_to_bytes(command.plan))
         self._report(t_s, command, self.runtime.neighbours.known(t_s))
         return True
+
+    def _accompany(self, t_s: float) -> None:
+        """Another member flies: its last command goes on until somebody's new one comes."""
+        if self._membership.flies:
+            return
+        if self.runtime.stop.stopped:
+            self._forces_N = [0.0] * len(self._thrust)
+        if self.runtime.stop.stopped or t_s - self._relayed_s > self.configuration.timing.period_s * 1.5:
+            self._publish_thrust()
+        health = Health(Mode.ZERO_THRUST if self.runtime.stop.stopped else Mode.CONTROLLER)
+        if self._diagnostics.due(t_s, Level.OK, "accompanies"):
+            self._diagnostics.report(t_s, Level.OK, "accompanies the member that flies", health_values(health))
+
+    def _relay(self, forces_N: list[float]) -> None:
+        """Our share of what the flying member commands."""
+        self._forces_N, self._relayed_s = forces_N, self._time()
+        self._publish_thrust()
+
+    def _time(self) -> float:
+        return self.runtime.time(self._now())
 
     def _repeat(self) -> None:
         """The clock stands, and we are asked once more: not everybody may have received the answer."""

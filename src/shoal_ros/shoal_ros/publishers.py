@@ -20,15 +20,16 @@ class PublisherWatch:
         self._node, self._topics = node, topics
         self._looked_s = float("-inf")
         self._found: tuple[Issue, ...] = ()
+        self.allowed: frozenset[str] = frozenset()  # nodes beside us that may publish, by full name
 
     def issues(self, t_s: float) -> tuple[Issue, ...]:
         """As of the last look."""
         if not 0 <= t_s - self._looked_s < LOOK_S:
-            self._looked_s, self._found = t_s, second_publishers(self._node, self._topics)
+            self._looked_s, self._found = t_s, second_publishers(self._node, self._topics, self.allowed)
         return self._found
 
 
-def second_publishers(node: Node, topics: Sequence[str]) -> tuple[Issue, ...]:
+def second_publishers(node: Node, topics: Sequence[str], allowed: frozenset[str] = frozenset()) -> tuple[Issue, ...]:
     """An issue for each topic with more than one publisher; it names their nodes."""
     found = []
     for topic in topics:
@@ -36,7 +37,8 @@ def second_publishers(node: Node, topics: Sequence[str]) -> tuple[Issue, ...]:
             continue
         infos = node.get_publishers_info_by_topic(topic)
         names = [f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in infos if i.node_name not in WATCHDOGS]
-        if len(names) > 1:
+        own = node.get_fully_qualified_name()
+        if len([name for name in names if name == own or name not in allowed]) > 1:
             subject = f"{topic} ({', '.join(sorted(names))})"
             found.append(Issue(Code.TWO_PUBLISHERS, Severity.WARNING, subject, float(len(names))))
     return tuple(found)

@@ -129,14 +129,20 @@ class Agent:
         self._previous_N, self._acting_N = known.thrust_N.copy(), known.thrust_N.copy()
         self._actuation.command(self._stamp_s, self._previous_N)
 
-    def accompany(self, t_s: float, odometry: Odometry | None, thrust_N: Array | None) -> None:
+    def accompany(self, t_s: float, odometry: Odometry | None, thrust_N: Array | None, sent_s: float) -> None:
         """Another member of the group steers: the estimate goes on with its thrust, so that we can take over."""
+        late = thrust_N is not None and sent_s < t_s - 1e-9  # a command from before this odometry
+        if thrust_N is not None and late:
+            self._relay(sent_s, thrust_N)
         self._sense(t_s, odometry)
         self._output = None
         self.controller.reset()
-        if thrust_N is not None:
-            self._previous_N = thrust_N
-            self._actuation.command(t_s, thrust_N)
+        if thrust_N is not None and not late:
+            self._relay(t_s, thrust_N)
+
+    def _relay(self, sent_s: float, thrust_N: Array) -> None:
+        self._previous_N = thrust_N
+        self._actuation.command(sent_s, thrust_N)
 
     def step(
         self,

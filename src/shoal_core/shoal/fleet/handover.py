@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.assembly.composite import Composite
 from shoal.estimation.timing_bank import TimingEstimate
+from shoal.frames import matrix, multiply
 from shoal.messages.odometry import Odometry
-from shoal.messages.state import ATTITUDE, TWIST
+from shoal.messages.state import ATTITUDE, POSITION, RATE, TWIST, VELOCITY
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 
@@ -31,7 +32,7 @@ class Knowledge:
 
 
 def fused(composite: Composite, odometry: Mapping[str, Odometry | None]) -> Odometry | None:
-    """The composite's odometry: the mean of what its modules' show, those of the last 0.1 s.
+    """The composite's odometry: the mean of what its modules' show, those of the last 0.1 s, moved on to the newest.
 
     Modules that are joined a little off the drawing disagree by that much; the mean halves it.
     """
@@ -40,12 +41,22 @@ def fused(composite: Composite, odometry: Mapping[str, Odometry | None]) -> Odom
         return None
     newest_s = max(o.stamp_s for o in given.values())
     fresh = {name: o for name, o in given.items() if newest_s - o.stamp_s <= TOGETHER_S}
-    states = np.array([composite.state_from(name, o.state) for name, o in fresh.items()])
+    states = np.array([_at(composite.state_from(name, o.state), newest_s - o.stamp_s) for name, o in fresh.items()])
     turned = np.sign(states[:, ATTITUDE] @ states[0, ATTITUDE])
     states[:, ATTITUDE] *= np.where(turned == 0, 1.0, turned)[:, None]
     mean = states.mean(axis=0)
     mean[ATTITUDE] /= np.linalg.norm(mean[ATTITUDE])
-    return Odometry(float(np.mean([o.stamp_s for o in fresh.values()])), mean)
+    return Odometry(newest_s, mean)
+
+
+def _at(state: Array, later_s: float) -> Array:
+    """The same body a moment later, with the velocity it has."""
+    if later_s <= 0.0:
+        return state
+    moved = state.copy()
+    moved[POSITION] += matrix(state[ATTITUDE]) @ state[VELOCITY] * later_s
+    moved[ATTITUDE] = multiply(state[ATTITUDE], np.array([1.0, *(state[RATE] * later_s / 2)]))
+    return moved
 
 
 def joined(
@@ -76,27 +87,3 @@ def parted(composite: Composite, name: str, vehicle: Vehicle, known: Knowledge) 
     wrench = mass_matrix(vehicle) @ composite.poses[name].twist() @ acceleration
     thrust_N = known.thrust_N[composite.inputs[name]].copy()
     return Knowledge(Odometry(known.odometry.stamp_s, state), wrench, known.current_mps, thrust_N, known.timing)
-
-
-class Helm:
-    """Who of a group flies it: the first member, until its commands stay away; then the next, for good."""
-
-    def __init__(self, members: tuple[str, ...], take_over_s: float = 0.3) -> None:
-        """`take_over_s`: without a command; within the command timeout of the thrusters, so that thrust goes on."""
-        self.members, self.take_over_s = members, take_over_s
-        self.pilot = members[0]
-        self._heard_s: float | None = None
-
-    def heard(self, t_s: float) -> None:
-        """A command of the pilot's."""
-        self._heard_s = t_s
-
-    def watch(self, t_s: float) -> bool:
-        """Whether another one flies from now on."""
-        if self._heard_s is None:
-            self._heard_s = t_s
-        if t_s - self._heard_s < self.take_over_s - 1e-9:
-            return False
-        self._heard_s = t_s  # the next one is given as long
-        self.pilot = self.members[(self.members.index(self.pilot) + 1) % len(self.members)]
-        return True

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.assembly.joints import Pose
 from shoal.fleet.clock_skew import ClockSkew
 from shoal.frames import yaw_of
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.odometry import Odometry
-from shoal.messages.placement import FormationMotion, Placement
+from shoal.messages.placement import FormationMotion, Placement, turned
 from shoal.messages.preview import Preview
 
 AHEAD_S = 1.0  # a stamp further in the future is from before the clock went back
@@ -94,6 +95,7 @@ class ReferenceTracker:
         self._setpoints: Mapping[str, Preview] | None = None
         self._held: Preview | None = None
         self._following: Directive | None = None  # until something changes
+        self._anchor: tuple[str, Pose] | None = None
         # References and odometry go different ways: nothing says that both are equally slow.
         self._clock = ClockSkew(symmetric=False, latest_s=timeout_s)
 
@@ -120,6 +122,15 @@ class ReferenceTracker:
         self._placement, self._setpoints, self._following = placement, None, None
         self._must_see = placement.must_see(self._name)
 
+    def set_anchor(self, anchor: tuple[str, Pose] | None) -> None:
+        """Joined: the whole goes where the formation has this module, which lies so in the whole. None: alone."""
+        self._anchor, self._following, self._held = anchor, None, None
+
+    @property
+    def _placed(self) -> str:
+        """Whose place in the formation is ours."""
+        return self._name if self._anchor is None else self._anchor[0]
+
     def directive(
         self, t_s: float, odometry: Odometry | None, without: Iterable[str]
     ) -> tuple[Directive, Issue | None]:
@@ -135,7 +146,10 @@ class ReferenceTracker:
             setpoints, common = self._setpoints, self._reference
             if self._clock.skew_s != 0.0:
                 setpoints, common = _InOurClock(setpoints, self._clock.skew_s), common.shifted(self._clock.skew_s)
-            self._following = Directive("follow", setpoints[self._name], self._must_see, setpoints, common)
+            own = setpoints[self._placed]
+            if self._anchor is not None:
+                own = _of_the_whole(own, self._anchor[1])
+            self._following = Directive("follow", own, self._must_see, setpoints, common)
         if without:
             others = _Without(self._following.formation_setpoints, without)
             return replace(self._following, formation_setpoints=others), None
@@ -150,7 +164,7 @@ class ReferenceTracker:
             return Issue(Code.STALE_REFERENCE, Severity.WARNING, value=age_s)
         if self._placement is None:
             return Issue(Code.NO_FORMATION, Severity.WARNING)
-        known = self._name in self._placement.offsets
+        known = self._placed in self._placement.offsets
         return None if known else Issue(Code.NOT_IN_FORMATION, Severity.WARNING)
 
     def _hold(self, t_s: float, odometry: Odometry | None) -> Preview:
@@ -161,3 +175,16 @@ class ReferenceTracker:
             yaw = np.array([yaw_of(odometry.attitude)])
             self._held = Preview(np.array([t_s]), odometry.position_m[None].copy(), np.zeros((1, 3)), yaw)
         return self._held
+
+
+def _of_the_whole(module: Preview, pose: Pose) -> Preview:
+    """Where a joined group has to be for one of its modules, at `pose` in it, to be at its place; level."""
+    if module.headings_rad is None:  # nobody says how it is turned
+        return module
+    headings = np.unwrap(module.headings_rad) - yaw_of(pose.attitude)
+    arm = turned(np.broadcast_to(pose.position_m, (len(headings), 3)), headings)
+    velocity = module.velocities_mps
+    if len(headings) > 1 and not (headings == headings[0]).all():
+        rate = np.gradient(headings, module.times_s, edge_order=2 if len(headings) > 2 else 1)
+        velocity = velocity - rate[:, None] * np.stack([-arm[:, 1], arm[:, 0], np.zeros(len(rate))], axis=1)
+    return replace(module, positions_m=module.positions_m - arm, velocities_mps=velocity, headings_rad=headings)

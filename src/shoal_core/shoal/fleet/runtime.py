@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from shoal.assembly.joints import Pose
 from shoal.config.file_model import FileModel
 from shoal.control.base import Controller
 from shoal.estimation.odometry_stamps import StampCorrector
@@ -159,11 +160,17 @@ class VehicleRuntime:
         self.agent.take_over(vehicle, known)
         self._odometry = None if known is None else known.odometry
 
-    def accompany(self, now_s: float, thrust_N: Array | None) -> None:
+    def accompany(self, now_s: float, thrust_N: Array | None, sent_s: float = math.inf) -> None:
         """Instead of `tick`, while another member flies the group: `thrust_N` is its command, None: none came."""
-        self._last_s = max(now_s, self._last_s)
-        self._new_odometry = False
-        self.agent.accompany(self._last_s, self._odometry, thrust_N)
+        self._last_s = t_s = max(now_s, self._last_s)
+        self._trigger.stepped(t_s, by_clock=not self._new_odometry)
+        self._new_odometry = self._step_now = False
+        self.last = None
+        self.agent.accompany(t_s, self._odometry, thrust_N, min(sent_s, t_s))
+
+    def set_anchor(self, anchor: tuple[str, Pose] | None) -> None:
+        """Joined: whose place in the formation the group takes, and where that module is in the composite's frame."""
+        self._reference.set_anchor(anchor)
 
     def on_joining(self, groups: Sequence[Sequence[str]], partners: Sequence[Sequence[str]] = ()) -> None:
         """Who moves as one, and sends one plan; and who may come closer to each other than the limits say."""

@@ -1,4 +1,4 @@
-"""Who is rigidly joined to whom, as guidance orders it: counted, so that nobody acts on an older order."""
+"""Who is rigidly joined to whom: counted, so that nobody acts on an older order; and what a group's members share."""
 
 from __future__ import annotations
 
@@ -33,3 +33,18 @@ class Joining:
     counter: int
     joints: tuple[DrawnJoint, ...] = ()
     partners: tuple[tuple[str, ...], ...] = ()  # about to be joined, or just parted: neither distance nor sight
+
+    def without(self, pair: frozenset[str]) -> Joining:
+        """The order that undoes one joint."""
+        return Joining(self.counter + 1, tuple(j for j in self.joints if j.pair != pair), self.partners)
+
+
+@dataclass(frozen=True)
+class GroupCommand:
+    """Thrust of a whole group, from the member that flies it to the others."""
+
+    pilot: str
+    counter: int  # of the assembly that it is meant for
+    term: int  # how often the group has changed its pilot: the highest is obeyed
+    stamp_s: float
+    thrust_N: Array  # (n,) inputs of the composite

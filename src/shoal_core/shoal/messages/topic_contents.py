@@ -40,6 +40,16 @@ CONTENTS: dict[Topic, str] = {
     t.CMD_VEL: "velocity of the setpoint in `map`; `angular.z` is the formation's yaw rate",
     t.STOP: "true: zero thrust on every vehicle until somebody releases it; false does nothing",
     t.RELEASE: "the counter of the STOP to be released",
+    t.ASSEMBLY: 'JSON: `{"counter", "joints": [{"a", "b", "at_a_m", "at_b_m", "attitude": {x, y, z, w}}, …], '
+    '"partners": '
+    "[[name, …], …]}`: who is rigidly joined to whom, as drawn: the point that both share in the body frame (FLU) of "
+    "each, and how b is turned against a; `partners` may come closer to each other than the limits say",
+    t.SET_ASSEMBLY: "the same as an order: it is carried out if its counter is higher than the present one's; joints "
+    "that are new close as the vehicles lie, joints that are missing open",
+    t.GROUP_THRUST: 'JSON: `{"pilot", "assembly" (counter), "term", "stamp_s", "thrust_N": [N, …]}`: thrust of all '
+    "inputs of a joined group, from the member that flies it; of two that fly the higher term is obeyed",
+    t.ESTIMATE: "JSON: what a vehicle that is joined, or about to be, knows of its own motion: state, unknown wrench, "
+    "current, last thrust, lag and delay; its sign of life within the group",
     t.PILOT: "JSON of a pilot: sticks, setpoints, rates, preset, levels (docs/autopilot.md); read where the controller "
     "is the autopilot, and again and again, since half a second of silence counts as gone.",
     t.LEVELS: "JSON of what is active: the preset, and the level of each axis.",

@@ -54,6 +54,10 @@ FORGET = Topic("/fleet/forget", "std_msgs/String", "reliable", "anybody", "mpc")
 STOP_STATE = Topic(
     "/fleet/stop_state", "std_msgs/String", "latched_by_many", "mpc, dynamics, guidance", "the same, gui, recorder"
 )
+ASSEMBLY = Topic("/fleet/assembly", "std_msgs/String", "latched", "dynamics", "mpc, guidance, gui, recorder")
+SET_ASSEMBLY = Topic("/fleet/set_assembly", "std_msgs/String", "reliable", "guidance, mpc, anybody", "dynamics")
+GROUP_THRUST = Topic("/{vehicle}/group_thrust", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
+ESTIMATE = Topic("/{vehicle}/estimate", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
 PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "pilot_pad, _web, _csv, _keyboard", "autopilot")
 LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "autopilot", "pilot_web")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
-from shoal.fleet.handover import fused
 from shoal.fleet.link import Link
 from shoal.fleet.reference_tracker import FormationSetpoints
 from shoal.fleet.runtime import VehicleRuntime
@@ -33,7 +32,7 @@ from shoal.messages.state import POSITION
 from shoal.recordings.recording import Recording
 from shoal.simulation.clocks import VehicleClocks
 from shoal.simulation.conditions import Condition, ControllerTime
-from shoal.simulation.joined_flight import Flight, JoinedFlights
+from shoal.simulation.joined_flight import JoinedFlights
 from shoal.simulation.plan_faults import PlanFaults
 from shoal.simulation.reference_link import ReferenceChannel
 from shoal.simulation.run_log import RunLog
@@ -121,10 +120,12 @@ class FleetSimulator:
             self._exchange_first_plans(odometry)
         self._direct(t_s, odometry)
         self.log.begin(k, t_s)
-        for flight in self._joined.flights.values():
-            self._fly(k, t_s, flight, odometry)
+        groups = self._joined.groups()
+        joined = {name for group in groups for name in group}
+        for group in groups:
+            self._fly(k, t_s, group, odometry)
         for i, (name, runtime) in enumerate(self.runtimes.items()):
-            if self._joined.flights and self._joined.of(name) is not None:
+            if name in joined:
                 continue
             if self.world.faults and self._is_down(t_s, name):
                 self.log.vehicle(k, i, name, t_s, odometry[name], None, 0.0)
@@ -143,32 +144,36 @@ class FleetSimulator:
             self.log.vehicle(k, i, name, t_s, odometry[name], done, elapsed_ms)
         self.world.step(self._period_s)
 
-    def _fly(self, k: int, t_s: float, flight: Flight, odometry: Mapping[str, Odometry | None]) -> None:
+    def _fly(self, k: int, t_s: float, members: tuple[str, ...], odometry: Mapping[str, Odometry | None]) -> None:
         """A joined group: all members' odometry and the flying one's thrust are relayed, within the same period."""
-        composite, helm = flight.composite, flight.helm
-        down = {name for name in flight.members if self.world.faults and self._is_down(t_s, name)}
-        measured = fused(composite, {name: odometry[name] for name in flight.members})
-        up = [name for name in flight.members if name not in down]
+        up = [name for name in members if not (self.world.faults and self._is_down(t_s, name))]
+        parts = self._joined.memberships
         for name in up:
-            self._deliver(t_s, name, self.runtimes[name], measured)
-        helm.watch(t_s)
-        started, command = time.perf_counter(), None
-        if helm.pilot in up:
-            command = self.runtimes[helm.pilot].tick(self._clocks.own_s(helm.pilot, t_s))
-        elapsed_ms = (time.perf_counter() - started) * 1e3
-        if command is not None:
-            helm.heard(t_s)
-            self._publish(t_s, helm.pilot, command, {n: command.thrust_N[composite.inputs[n]] for n in flight.members})
-        done = command or (self.runtimes[helm.pilot].last if helm.pilot in up else None)
-        for name in flight.members:
-            own_s, flies = self._clocks.own_s(name, t_s), name == helm.pilot
-            if name in up and not flies:
-                self.runtimes[name].accompany(own_s, None if command is None else command.thrust_N)
-            share = done and replace(done, thrust_N=done.thrust_N[composite.inputs[name]])
-            if share is not None and not flies:
-                share = replace(share, health=Health(share.health.mode, ()))
+            self._joined.relay_odometry(name, odometry)
+            self._deliver(t_s, name, self.runtimes[name], odometry[name])
+        flown, elapsed_ms, pilot = None, 0.0, None
+        for name in sorted(up, key=lambda n: not parts[n].flies):  # whoever flies first: the others relay its command
+            own_s, started = self._clocks.own_s(name, t_s), time.perf_counter()
+            command = parts[name].tick(own_s)
+            if not parts[name].flies:
+                continue
+            pilot, elapsed_ms, flown = name, (time.perf_counter() - started) * 1e3, command or self.runtimes[name].last
+            if command is not None:
+                self._publish(t_s, name, command, parts[name].shares_N(command.thrust_N))
+                for mate in up:
+                    if mate != name:
+                        mates_s = self._clocks.own_s(mate, t_s)
+                        parts[mate].on_command(parts[name].group_command(command, mates_s), mates_s)
+        for name in members:
+            share = None
+            if flown is not None and pilot is not None:
+                share = replace(flown, thrust_N=parts[pilot].shares_N(flown.thrust_N)[name])
+                if name != pilot:
+                    share = replace(share, health=Health(share.health.mode, ()))
             index = list(self.runtimes).index(name)
-            self.log.vehicle(k, index, name, t_s, odometry[name], share, elapsed_ms if flies else 0.0)
+            self.log.vehicle(k, index, name, t_s, odometry[name], share, elapsed_ms if name == pilot else 0.0)
+        if (order := self._joined.broken(up)) is not None:
+            self._joined.apply(t_s, order)
 
     def _is_down(self, t_s: float, name: str) -> bool:
         """Whether its controller is off; when it comes back, it knows nothing but the formation and STOP."""
@@ -182,7 +187,7 @@ class FleetSimulator:
                 raise ShoalError("condition: a fault of kind 'reboot'; expected a task whose controllers can restart")
             stop, self.runtimes[name] = self.runtimes[name].stop, self._restart(name)
             self.runtimes[name].stop, self._stamps[name] = stop, -math.inf
-            self._joined.restarted(name)
+            self._joined.restarted(name, t_s)
             if self._placement is not None:
                 self.runtimes[name].on_formation(self._placement)
         return False
@@ -206,8 +211,6 @@ class FleetSimulator:
             # The formation's setpoints follow from what every vehicle is sent: worked out once for all of them.
             setpoints = FormationSetpoints(self._placement, orders.reference)
             self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), setpoints)
-            if self._joined.flights:
-                setpoints = FormationSetpoints(self._joined.shown(self._placement), orders.reference)
             self.log.reference(t_s, orders.reference, setpoints)
 
     def _echoing(self, t_s: float, reference: Preview, odometry: Mapping[str, Odometry | None]) -> Preview:
@@ -225,7 +228,7 @@ class FleetSimulator:
             runtime.on_reference(reference, setpoints, own_s)
         if odometry is not None and odometry.stamp_s != self._stamps[name]:
             self._stamps[name] = odometry.stamp_s
-            runtime.on_odometry(self._clocks.stamped(name, odometry), own_s)
+            self._joined.memberships[name].on_odometry(self._clocks.stamped(name, odometry), own_s)
         if (scan := self._scans.get(name)) is not None:
             runtime.on_scan(replace(scan, stamp_s=own_s))
         for arrived_s, plan in self._link.arrivals(t_s, name):

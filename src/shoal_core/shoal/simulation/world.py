@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -151,6 +151,17 @@ class World:
         self._check_pair("detach", a, b)
         self._join(self.assembly.detach(a, b))
 
+    def set_joints(self, joints: Sequence[tuple[str, str, Array | None]]) -> None:
+        """These joints and no others, by A, B and a point of A; what is there already stays as it is."""
+        wanted, there = {frozenset((a, b)) for a, b, _ in joints}, {j.pair for j in self.assembly.joints}
+        for a, b, _ in joints:
+            self._check_pair("attach", a, b)
+        for joint in [j for j in self.assembly.joints if j.pair not in wanted]:
+            self.detach(joint.a, joint.b)
+        for a, b, at_a_m in joints:
+            if frozenset((a, b)) not in there:
+                self.attach(a, b, at_a_m)
+
     def _check_pair(self, what: str, a: str, b: str) -> None:
         for name in (a, b):
             if name not in self.names:
@@ -176,6 +187,10 @@ class World:
         for sensor, state in zip(self._sensors.values(), self.plant.states, strict=True):
             sensor.push(t_s, state)
         return {name: sensor.latest(t_s) for name, sensor in self._sensors.items()}
+
+    def newest_odometry(self) -> dict[str, Odometry | None]:
+        """What `measure` gave last, without a new measurement."""
+        return {name: sensor.latest(self.t_s) for name, sensor in self._sensors.items()}
 
     def scans(self) -> dict[str, Scan]:
         """What everybody sees of the others; empty between two looks. Once for each instant."""

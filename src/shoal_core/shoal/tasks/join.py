@@ -103,10 +103,6 @@ class Drawing:
         headings = {name: yaw_of(pose.attitude) for name, pose in self.poses.items()}
         return Placement(offsets, stretch, headings, 0.0, names, sight)
 
-    def whole(self, names: tuple[str, ...]) -> Placement:
-        """All at the place of the composite, whoever flies it."""
-        return Placement(dict.fromkeys(names, np.zeros(3)), 1.0, dict.fromkeys(names, 0.0), 0.0, names)
-
     def gap(self, odometry: Mapping[str, Odometry | None]) -> Array | None:
         """(4,) largest offset (3) and turn off the drawing over all joints, by what the vehicles measure."""
         found = []
@@ -150,7 +146,7 @@ class JoinDirector:
             return self._stretched(t_s, Phase.CLOSING, self.apart, 1.0), self._joining((), partners=True)
         if self.phase is Phase.CLOSING and t_s < s.part_at_s - 1e-9 and self._lies_as_drawn(t_s, odometry):
             self.phase, self.joined_s = Phase.JOINED, t_s
-            return drawing.whole(names), self._joining(drawing.joints)
+            return drawing.placement(names, 1.0, ()), self._joining(drawing.joints)
         if self.phase in (Phase.CLOSING, Phase.JOINED) and t_s >= s.part_at_s - 1e-9:
             self.parted_s = t_s if self.phase is Phase.JOINED else None
             return self._stretched(t_s, Phase.OPENING, 1.0, self.apart), self._joining((), partners=True)
