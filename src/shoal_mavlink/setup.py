@@ -8,7 +8,7 @@ setup(
     description="ArduSub vehicles: thrust commands to RC overrides, the autopilot's estimate to odometry",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={"shoal_mavlink": ["py.typed"]},
+    package_data={"shoal_mavlink": ["py.typed", "*.lua"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),

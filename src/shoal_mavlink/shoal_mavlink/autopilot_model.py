@@ -33,10 +33,12 @@ BOOT_S = 1.6
 NEUTRAL_AFTER_ARMING_S = 0.5
 GCS_TIMEOUT_S = 2.6
 EXTERNAL_TIMEOUT_S = 1.0
-DEFAULT_RATES_HZ = {"HEARTBEAT": 1.0, "SYS_STATUS": 2.0}
+SCRIPT_LASTS_S = 0.1  # of an output set by the script
+DEFAULT_RATES_HZ = {"HEARTBEAT": 1.0, "SYS_STATUS": 2.0, "NAMED_VALUE_FLOAT": 1.0}
 GOOD_PARAMETERS: dict[str, float] = {
     "FRAME_CONFIG": 2, "SYSID_MYGCS": 255, "FS_PILOT_INPUT": 2, "FS_PILOT_TIMEOUT": 3, "FS_GCS_ENABLE": 2,
-    "FS_LEAK_ENABLE": 1, "ACRO_YAW_P": YAW_GAIN, "MOT_PWM_MIN": 1100, "MOT_PWM_MAX": 1900, "BATT_MONITOR": 4,
+    "FS_LEAK_ENABLE": 1, "SCR_ENABLE": 0,
+    "ACRO_YAW_P": YAW_GAIN, "MOT_PWM_MIN": 1100, "MOT_PWM_MAX": 1900, "BATT_MONITOR": 4,
     "GPS_TYPE": 0, "VISO_TYPE": 1, "EK3_SRC1_POSXY": 3, "EK3_SRC1_POSZ": 1,
     "EK3_SRC1_VELXY": 6, "EK3_SRC1_VELZ": 6, "EK3_SRC1_YAW": 1,
     **{f"MOT_{n}_DIRECTION": 1 for n in range(1, 9)}, **{f"SERVO{n}_FUNCTION": 32 + n for n in range(1, 9)},
@@ -59,6 +61,8 @@ class _State:
     sent_slot: dict[str, int] = field(default_factory=dict)
     external: Array | None = None  # what was received, minus the truth at that moment (3,)
     external_s: float = -math.inf
+    scripted_us: list[int] | None = None  # by shoal_outputs.lua
+    scripted_s: float = -math.inf
 
 
 class AutopilotModel:
@@ -106,6 +110,8 @@ class AutopilotModel:
             self._override(message)
         elif kind == "COMMAND_LONG" and ours:
             return self._command(message)
+        elif kind == "SET_ACTUATOR_CONTROL_TARGET" and ours and self.parameters.get("SCR_ENABLE") == 1:
+            self._scripted(list(message.controls))
         elif kind == "PARAM_REQUEST_READ":
             return self._parameter(message)
         elif kind in ("VISION_POSITION_ESTIMATE", "ODOMETRY"):
@@ -120,6 +126,13 @@ class AutopilotModel:
             value = getattr(message, f"chan{n + 1}_raw")
             if value not in (0, 65535):  # released; left alone
                 s.channels_us[n] = int(value)
+
+    def _scripted(self, shares: list[float]) -> None:
+        """As shoal_outputs.lua does; a test holds the two against each other."""
+        if self.state.armed and self.state.mode == dialect.MANUAL and all(-1.0 <= share <= 1.0 for share in shares):
+            half = mixer.HALF_RANGE_US
+            self.state.scripted_us = [math.floor(mixer.NEUTRAL_US + half * share + 0.5) for share in shares]
+            self.state.scripted_s = self.now_s
 
     def _command(self, message: Any) -> list[Any]:
         s, number, result = self.state, int(message.command), dialect.ACCEPTED
@@ -178,6 +191,10 @@ class AutopilotModel:
         # One tick from reading to output: with the sampling, 5 to 25 ms from the wire to the thrusters.
         if self._ticks % SAMPLE_TICKS == 1 or not self._driving:
             self.outputs_us = self._mixed()
+        if s.scripted_us is not None and self._driving:
+            late = self.now_s - s.scripted_s > SCRIPT_LASTS_S
+            self.outputs_us = self._mixed() if late else s.scripted_us
+            s.scripted_us = None if late else s.scripted_us
         if self._ticks % SAMPLE_TICKS == 0:
             s.sampled_us = list(s.channels_us)
         return out + self._telemetry()
@@ -210,6 +227,7 @@ class AutopilotModel:
         if not self.state.armed:
             return []
         self.state.armed = False
+        self.state.scripted_us = None
         self._set_neutral()
         return [self._text(2, text)]
 
@@ -238,6 +256,11 @@ class AutopilotModel:
         status = int(mavlink.MAV_STATE_ACTIVE if s.armed else mavlink.MAV_STATE_STANDBY)
         kind, autopilot = mavlink.MAV_TYPE_SUBMARINE, mavlink.MAV_AUTOPILOT_ARDUPILOTMEGA
         return [self.codec.messages.heartbeat_encode(kind, autopilot, base, s.mode, status)]
+
+    def _named_value_float(self) -> list[Any]:
+        if self.parameters.get("SCR_ENABLE") != 1:
+            return []
+        return [self.codec.messages.named_value_float_encode(self.boot_ms, dialect.SCRIPT_NAME.encode(), 1.0)]
 
     def _sys_status(self) -> list[Any]:
         voltage_mV = round(self.plant.voltage_V * 1e3) if self.parameters.get("BATT_MONITOR") else 65535

@@ -29,6 +29,7 @@ ASK_S = 0.5  # between two requests for what has not come
 ASK_TIMES = 6  # for each parameter, then it counts as unknown
 AT_ONCE = 12  # parameters asked for in one go
 ARMING_S = 4.0  # in which the autopilot has to be armed and in MANUAL
+SCRIPT_S = 3.0  # without a word of the script, which comes once a second
 NEUTRAL_FOR_S = 1.0  # neutral after thrust has ended, then the channels are the pilot's
 
 
@@ -41,6 +42,7 @@ class BridgeSettings:
     position_source: str = "vehicle"
     command_timeout_s: float = 0.12  # with twice the bridge's 20 ms and the autopilot's 22 ms: neutral within 0.2 s
     odometry_rate_hz: float = 20.0
+    route: str = "axes"  # or outputs
 
 
 class Bridge:
@@ -58,7 +60,7 @@ class Bridge:
         self.parameters: dict[str, float] = {}
         self.findings: list[Finding] | None = None  # None: not known yet
         self._estimate = Estimate(origin_ned_m)
-        self._heard_s = self._beat_s = self._asked_s = self._odometry_s = -math.inf
+        self._heard_s = self._beat_s = self._asked_s = self._odometry_s = self._script_s = -math.inf
         self._tries: dict[str, int] = {}
         self._connected = False
         self._arming_until_s = -math.inf
@@ -85,6 +87,8 @@ class Bridge:
             self.parameters[message.param_id.rstrip("\0")] = float(message.param_value)
         elif kind == "COMMAND_ACK":
             self._on_answer(message)
+        elif kind == "NAMED_VALUE_FLOAT" and message.name.rstrip("\0") == dialect.SCRIPT_NAME:
+            self._script_s = now_s
         elif kind == "STATUSTEXT":
             self.events.append(f"the autopilot reports: {message.text}")
         elif kind == "SYS_STATUS" and 0 < message.voltage_battery < 65535:
@@ -155,6 +159,10 @@ class Bridge:
         found += [finding.sentence for finding in self.findings if finding.serious]
         if now_s - self._odometry_s > 1.0:
             found.append("the autopilot sends no position and attitude")
+        if self.settings.route == "outputs" and now_s - self._script_s > SCRIPT_S:
+            found.append(
+                "route = 'outputs': shoal_outputs.lua does not answer; expected it in APM/scripts, or route 'axes'"
+            )
         return found
 
     def arm(self, now_s: float) -> list[str]:
@@ -211,27 +219,41 @@ class Bridge:
         channels = self.channels(now_s)
         if channels is not None:
             out.append(dialect.override(self.codec, self.settings.autopilot_system, channels))
+        shares = self.controls(now_s)
+        if shares is not None:
+            out.append(dialect.controls(self.codec, self.settings.autopilot_system, shares, round(now_s * 1e6)))
         return [self.codec.pack(message) for message in out]
 
     def channels(self, now_s: float) -> list[int] | None:
-        """RC channels 1–6; None: they are the pilot's."""
+        """RC channels 1–6; None: they are the pilot's. Neutral beside the route `outputs`: failsafes listen to them."""
         if not self.engaged:
             return list(NEUTRAL_RC) if now_s < self._neutral_until_s else None
-        fresh = 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
-        if self.stopped or not fresh:
+        if self.settings.route == "outputs" or not self._driven(now_s):
             return list(NEUTRAL_RC)
         return self.axis_map.rc(self._force_N)
+
+    def controls(self, now_s: float) -> list[float] | None:
+        """Shares of the eight outputs; None: they are the mixer's. Zeros at once, not after the script's time-out."""
+        if self.settings.route != "outputs" or not self.engaged:
+            return None
+        return self.axis_map.controls(self._force_N) if self._driven(now_s) else [0.0] * COUNT
+
+    def _driven(self, now_s: float) -> bool:
+        return not self.stopped and 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
 
     def neutral(self) -> list[bytes]:
         """Last words: neutral, more than once, as a datagram may be lost."""
         self.engaged = False
-        words = [dialect.override(self.codec, self.settings.autopilot_system, list(NEUTRAL_RC)) for _ in range(3)]
+        target = self.settings.autopilot_system
+        words = [dialect.override(self.codec, target, list(NEUTRAL_RC)) for _ in range(3)]
+        if self.settings.route == "outputs":
+            words += [dialect.controls(self.codec, target, [0.0] * COUNT, 0) for _ in range(3)]
         return [self.codec.pack(word) for word in words]
 
     def _questions(self, now_s: float) -> list[Any]:
         """Parameters that are not known yet; messages that do not come."""
         s, out = self.settings, []
-        names = asked_for(s.position_source)
+        names = asked_for(s.position_source, s.route)
         if self.findings is None:
             left = [n for n in names if n not in self.parameters and self._tries.get(n, 0) < ASK_TIMES]
             for name in left[:AT_ONCE]:
@@ -250,7 +272,7 @@ class Bridge:
         return out
 
     def _judge(self) -> None:
-        self.findings = check(self.parameters, self.settings.position_source, self.settings.system)
+        self.findings = check(self.parameters, self.settings.position_source, self.settings.system, self.settings.route)
         self.axis_map.directions = motor_directions(self.parameters)
         for finding in self.findings:
             self.events.append(f"{'it will not be armed: ' if finding.serious else ''}{finding.sentence}")

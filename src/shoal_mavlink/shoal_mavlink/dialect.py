@@ -8,6 +8,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 GROUND_STATION, AUTOPILOT_COMPONENT = 255, 1
 MANUAL = 19
+SCRIPT_NAME = "SHOAL8"  # by which shoal_outputs.lua makes itself known, as NAMED_VALUE_FLOAT
 MODES = {0: "STABILIZE", 1: "ACRO", 2: "ALT_HOLD", 3: "AUTO", 4: "GUIDED", 7: "CIRCLE", 9: "SURFACE", 16: "POSHOLD",
          19: "MANUAL", 20: "MOTOR_DETECT", 21: "SURFTRAK"}  # fmt: skip
 ARMED = int(mavlink.MAV_MODE_FLAG_SAFETY_ARMED)
@@ -55,6 +56,11 @@ def command(codec: Codec, target: int, number: int, *values: float) -> Any:
     """COMMAND_LONG to an autopilot."""
     filled = [*values, *([0.0] * (7 - len(values)))]
     return codec.messages.command_long_encode(target, AUTOPILOT_COMPONENT, number, 0, *filled)
+
+
+def controls(codec: Codec, target: int, shares: list[float], usec: int) -> Any:
+    """SET_ACTUATOR_CONTROL_TARGET: all eight outputs, −1 to 1, for the script `shoal_outputs.lua`."""
+    return codec.messages.set_actuator_control_target_encode(usec, 0, target, AUTOPILOT_COMPONENT, shares)
 
 
 def override(codec: Codec, target: int, channels_us: list[int]) -> Any:

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from shoal.ardusub.axis_map import AxisMap
-from shoal.ardusub.parameters import POSITION_SOURCES
+from shoal.ardusub.parameters import POSITION_SOURCES, ROUTES
 from shoal.errors import ShoalError
 from shoal.fleet.file import load_fleet
 from shoal.fleet.stop import StopLatch, StopState
@@ -44,6 +44,7 @@ class MavlinkBridge(Node):
         table = declare(self, "thruster_table", "t200", "thrusters: name or file in config/thrusters")
         voltage_V = declare(self, "voltage_V", 16.0, "V, until the autopilot reports one", low=5.0, high=60.0)
         method = declare(self, "map", "newton", f"from forces to axes, one of: {', '.join(MAPS)}")
+        route = declare(self, "route", "axes", f"to the thrusters, one of: {', '.join(ROUTES)}")
         timeout_s = declare(
             self, "command_timeout_s", 0.12, "s without thrust commands, then neutral", low=0.05, high=0.15
         )
@@ -55,12 +56,18 @@ class MavlinkBridge(Node):
             raise ShoalError(
                 f"vehicle = '{self.me}': not in fleet '{fleet}'; expected one of: {', '.join(loaded.names)}"
             )
-        for name, value, known in (("position_source", source, POSITION_SOURCES), ("map", method, MAPS)):
+        for name, value, known in (
+            ("position_source", source, POSITION_SOURCES),
+            ("map", method, MAPS),
+            ("route", route, ROUTES),
+        ):
             if value not in known:
                 raise ShoalError(f"{name} = '{value}'; expected one of: {', '.join(known)}")
         vehicle = next(m for m in loaded.vehicles if m.name == self.me).vehicle()
         axis_map = AxisMap(vehicle, table, voltage_V, method=method)
-        settings = BridgeSettings(system, position_source=source, command_timeout_s=timeout_s, odometry_rate_hz=rate_hz)
+        settings = BridgeSettings(
+            system, position_source=source, command_timeout_s=timeout_s, odometry_rate_hz=rate_hz, route=route
+        )
         self.bridge = Bridge(axis_map, settings, enu_to_ned(np.array(origin)))
         self._link = Link(url)
         latch = StopLatch(state_folder(self, fleet) / f"{self.me}.bridge.stop.json")

@@ -26,7 +26,10 @@ REST = [1500] * 8
 class Pair:
     """A bridge and an autopilot on a wire that may be cut."""
 
-    def __init__(self, source: str = "vehicle", voltage_V: float = 16.0, **parameters: float) -> None:
+    def __init__(
+        self, source: str = "vehicle", voltage_V: float = 16.0, route: str = "axes", **parameters: float
+    ) -> None:
+        self.route = route
         plant = ThrusterPlant(HEAVY, State.at_rest((1.0, 2.0, 5.0), 0.5).array, voltage_V)
         self.model = AutopilotModel(plant, {**GOOD_PARAMETERS, **parameters})
         self.new_bridge(source)
@@ -35,7 +38,7 @@ class Pair:
         self.said: list[str] = []
 
     def new_bridge(self, source: str = "vehicle") -> None:
-        self.bridge = Bridge(AxisMap(HEAVY), BridgeSettings(position_source=source))
+        self.bridge = Bridge(AxisMap(HEAVY), BridgeSettings(position_source=source, route=self.route))
 
     @property
     def t_s(self) -> float:

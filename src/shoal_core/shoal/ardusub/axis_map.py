@@ -75,6 +75,11 @@ class AxisMap:
         finite = np.where(np.isfinite(force_N), force_N, 0.0)
         return mixer.rc_of_axes(self.axes(finite))
 
+    def controls(self, force_N: Array) -> list[float]:
+        """Shares (8,) of the pulse width's range, output by output; a force that is no number counts as none."""
+        wanted_N = self.layout.to_autopilot(np.where(np.isfinite(force_N), force_N, 0.0))
+        return [float(share) for share in np.clip(self.directions * self._inverse(wanted_N), -1.0, 1.0)]
+
     def _inverse(self, force_N: Array) -> Array:
         """Efforts (8,) for forces."""
         found = np.interp(self.directions * force_N, self._curve.forces_N, self._efforts)

@@ -15,6 +15,7 @@ from shoal.ardusub.mixer import COUNT, HALF_RANGE_US, NEUTRAL_US
 
 YAW_GAIN = 3.375  # MANUAL multiplies yaw by ACRO_YAW_P over this
 POSITION_SOURCES = ("vehicle", "pose", "odometry")  # whose: the autopilot's own; VISION_POSITION_ESTIMATE; ODOMETRY
+ROUTES = ("axes", "outputs")  # RC overrides of six axes; all eight outputs through the script on the autopilot
 GCS_NAMES = ("SYSID_MYGCS", "MAV_GCS_SYSID")  # up to 4.6, from 4.7 on
 # Where the estimator takes its position from, for each source.
 _EXTERNAL = {"GPS_TYPE": (0,), "VISO_TYPE": (1,), "EK3_SRC1_POSXY": (6,), "EK3_SRC1_POSZ": (1, 6)}
@@ -34,7 +35,7 @@ class Finding:
     sentence: str
 
 
-def asked_for(source: str) -> tuple[str, ...]:
+def asked_for(source: str, route: str = "axes") -> tuple[str, ...]:
     """Names of all parameters that are looked at."""
     names = ["FRAME_CONFIG", *GCS_NAMES, "MAV_GCS_SYSID_HI", "FS_PILOT_INPUT", "FS_PILOT_TIMEOUT", "FS_GCS_ENABLE"]
     names += ["FS_LEAK_ENABLE", "ACRO_YAW_P", "MOT_PWM_MIN", "MOT_PWM_MAX", "BATT_MONITOR", *EKF_SOURCES[source]]
@@ -42,12 +43,14 @@ def asked_for(source: str) -> tuple[str, ...]:
         names += [f"MOT_{n}_DIRECTION", f"SERVO{n}_FUNCTION"]
     for n in range(1, 7):
         names += [f"RC{n}_MIN", f"RC{n}_MAX"]
-    return tuple(names)
+    return (*names, "SCR_ENABLE") if route == "outputs" else tuple(names)
 
 
-def check(values: Mapping[str, float], source: str, system_id: int = 255) -> list[Finding]:
+def check(values: Mapping[str, float], source: str, system_id: int = 255, route: str = "axes") -> list[Finding]:
     """Findings, the serious ones first. `values` holds what the autopilot answered, of `asked_for`."""
     found = [*_frame(values), *_failsafes(values), *_outputs(values), *_estimator(values, source)]
+    if route == "outputs":
+        found += _expect(values, "SCR_ENABLE", (1,), "scripts run on the autopilot; route is 'outputs'")
     found += _commander(values, system_id)
     return sorted(found, key=lambda finding: not finding.serious)
 
