@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test results mutants bench pictures lint format lock system clean distclean
+.PHONY: help setup run test results mutants bench pictures lint format lock system dist distcheck clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -69,6 +69,12 @@ format: setup  ## put the code into ruff's form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+dist: setup  ## wheels of all packages in dist/, with configuration, models, templates and C sources
+	@tools/dist.sh build
+
+distcheck: dist  ## install those wheels into a new environment outside the checkout and use them (some minutes)
+	@PYTHON='$(PYTHON)' tools/dist.sh check
+
 lock:  ## requirements.txt from requirements.in (needs uv)
 	@{ echo '# Made from requirements.in by `make lock`.'; \
 	   uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-header requirements.in; } > requirements.new
@@ -78,7 +84,7 @@ system:  ## Debian packages that a window needs (as root)
 	@tools/setup.sh system
 
 clean:  ## remove what was built; .venv stays
-	@rm -rf build install log .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*/build
+	@rm -rf build dist install log .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*/build
 	@find src tests launch -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and .venv too

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import xml.etree.ElementTree as ET
 from configparser import ConfigParser
 from pathlib import Path
@@ -95,3 +96,28 @@ def test_citation_has_the_version() -> None:
 def test_lock_names_one_exact_version_each() -> None:
     lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
     assert lines and all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines)
+
+
+PROVIDED = {"yaml": "pyyaml", "PySide6": "pyside6-essentials", "pygame": "pygame-ce", "do_mpc": "do-mpc"}
+OF_ROS = r"(rclpy|launch|launch_ros|rqt_gui_py|rcl_interfaces|builtin_interfaces|std_srvs|\w+_msgs)$"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.name)
+def test_a_wheel_names_every_library_it_imports(package: Path) -> None:
+    """Or `pip install dist/*.whl` gives commands that cannot start. What a sister needs comes with the sister."""
+
+    def required(name: str) -> set[str]:
+        keyword = setup_keywords(ROOT / "src" / name)["install_requires"]
+        own = {re.split(r"[<>=]", word)[0] for word in ast.literal_eval(keyword)}
+        return own.union(*(required(other) for other in own if other.startswith("shoal_")))
+
+    imported: set[str] = set()
+    for file in (package / import_name(package)).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            imported |= {name.partition(".")[0] for name in names}
+    imported -= {*sys.stdlib_module_names, "shoal", "annotated_types"}  # the last is pydantic's
+    needed = {PROVIDED.get(n, n) for n in imported if not re.match(OF_ROS, n) and not n.startswith("shoal_")}
+    assert needed <= required(package.name), needed - required(package.name)

@@ -13,7 +13,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml"]),
     ],
-    install_requires=["shoal_core", "shoal_ros"],
+    install_requires=["shoal_core", "shoal_ros", "pymavlink"],
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     zip_safe=False,

@@ -13,7 +13,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (f"share/{name}", ["package.xml", "plugin.xml"]),
     ],
-    install_requires=["shoal_core", "shoal_ros"],
+    install_requires=["shoal_core", "shoal_ros", "pyqtgraph", "pyside6-essentials<6.12"],
     extras_require={"test": ["pytest"]},
     python_requires=">=3.10",
     entry_points={"console_scripts": ["operator_station = shoal_rqt.window:main"]},

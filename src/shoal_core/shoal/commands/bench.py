@@ -21,6 +21,7 @@ BENCHES = {
     "growth": "shoal.benchmarks.growth:run",
     "fleet": "shoal.benchmarks.fleet:run",
     "allocation": "shoal.benchmarks.allocation:run",
+    "env": "shoal.benchmarks.env:run",
     "ros": "shoal_ros.bench:run",
 }
 WITH_OPTIONS = ("solver", "growth")  # whose commands are in _bench_solver, with options of their own
