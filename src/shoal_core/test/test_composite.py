@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mur_modules import joined_in_a_row, module, stacked
+from shoal.assembly.compiled_engine import CompiledEngine
 from shoal.assembly.composite import compose
 from shoal.assembly.constraints import ConstraintEngine
 from shoal.assembly.joints import Assembly, Joint, Pose
@@ -183,3 +184,20 @@ def test_ports_move_with_their_modules() -> None:
         now = mating(own, state, seen, whole)  # the same place, moving alike, and facing outwards, not each other
         assert np.allclose(now.gap_m, 0.0, atol=1e-12) and now.speed_mps < 1e-12
         assert now.angle_deg == pytest.approx(180.0)
+
+
+@pytest.mark.parametrize("assembly", [tree(4), joined_in_a_row(4, closed=True), fleet_of_vessels(3)])
+def test_the_compiled_engine_moves_as_the_other_does(assembly: Assembly) -> None:
+    """A spanning tree and LDLᵀ against the pseudo-inverse; the joints a little apart, so that stabilising acts."""
+    rng = np.random.default_rng(4)
+    judge, engine = ConstraintEngine(assembly), CompiledEngine(assembly, use_compiler=False)
+    states = stacked(assembly, rng)
+    wrenches, current = rng.normal(size=(len(states), 6)) * 5, rng.normal(size=3) * 0.3
+    found, wanted = (e.derivative(states, wrenches, current).copy() for e in (engine, judge))
+    assert np.abs(found - wanted).max() <= 1e-10 * np.abs(wanted).max()
+    if len(assembly.joints) < len(assembly.modules):  # a loop that is apart cannot be closed by its tree alone
+        states[0, :3] += 1e-3
+        found, wanted = (e.derivative(states, wrenches, current).copy() for e in (engine, judge))
+        assert np.abs(found - wanted).max() <= 1e-10 * np.abs(wanted).max()
+        unstable = CompiledEngine(assembly, 0.0, use_compiler=False).derivative(states, wrenches, current)
+        assert np.abs(unstable - wanted).max() > 1e-4

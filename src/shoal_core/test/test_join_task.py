@@ -12,10 +12,11 @@ from shoal.errors import ShoalError
 from shoal.estimation.timing_bank import TimingEstimate
 from shoal.fleet.handover import Knowledge, fused, joined, parted
 from shoal.fleet.helm import Helm
+from shoal.fleet.joint_watch import JointWatch
 from shoal.fleet.neighbour_table import NeighbourTable
 from shoal.frames import from_euler
 from shoal.messages.health import Mode
-from shoal.messages.joining import GroupCommand
+from shoal.messages.joining import DrawnJoint, GroupCommand
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
@@ -175,6 +176,49 @@ def test_the_step_after_a_change_uses_the_new_vehicle() -> None:
         if director.parted_s is not None:
             return
     raise AssertionError("never parted")
+
+
+def test_a_joint_that_breaks_is_noticed_given_up_and_both_swim_on() -> None:
+    """The sea trial; whoever flies finds it from odometry, and orders the joint to be given up."""
+    run, recording = run_of("default", faults=[{"vehicle": 1, "kind": "joint_breaks", "from_s": 12.0}])
+    simulator, director = run.simulator, run.task._director  # type: ignore[attr-defined]
+    assert director.joined_s is not None and director.joined_s < 12.0
+    assert recording.outcome is not None and recording.outcome.reached_s is None  # it was not parted by order
+    assert not simulator.world.groups and not simulator._joined.joining.joints
+    assert {r.agent.vehicle.input_count for r in simulator.runtimes.values()} == {8}
+    found_s = run.simulator._joined.broken_s
+    assert found_s is not None and 12.0 < found_s < 17.0
+    settled = recording.times_s > 24.0
+    off = np.linalg.norm(recording.states[settled][:, :, POSITION] - recording.setpoints_m[settled], axis=2)
+    assert off.max() < 0.1
+    assert (recording.mode[recording.times_s > 0.5] == Mode.CONTROLLER).all()
+
+
+def test_a_joint_holds_whatever_navigation_does() -> None:
+    """Constant errors, a slow drift and a corrected map; a steady parting is none of them."""
+    assembly, composite = pair()
+    (joint,) = assembly.joints
+    drawn = DrawnJoint(joint.a, joint.b, joint.at_a_m, joint.at_b_m, joint.attitude)
+    rng = np.random.default_rng(3)
+
+    def swims(apart_mps: float, drift_mps: float = 0.0, jump_m: float = 0.0) -> float | None:
+        watch = JointWatch(drawn)
+        for k in range(600):
+            t_s = 0.05 * k
+            state = somewhere()
+            state[POSITION] = [0.3 * t_s, 0.0, 5.0]
+            modules = composite.module_states(state)
+            modules["b"][POSITION] += np.array([0.02, 0.1, 0.0]) + rng.normal(size=3) * 0.02
+            modules["b"][POSITION] += drift_mps * t_s + (jump_m if t_s > 10.0 else 0.0)
+            modules["b"][POSITION][1] += apart_mps * max(0.0, t_s - 15.0)
+            if watch.see({name: Odometry(t_s, own) for name, own in modules.items()}):
+                return t_s
+        return None
+
+    assert swims(0.0) is None and swims(0.0, drift_mps=0.002) is None and swims(0.0, jump_m=1.0) is None
+    for apart_mps, at_most_s in ((0.05, 20.0), (0.3, 16.2)):
+        found = swims(apart_mps, jump_m=1.0)
+        assert found is not None and 15.0 < found < at_most_s
 
 
 def test_an_assembly_of_another_size_is_refused_in_a_sentence() -> None:

@@ -22,6 +22,7 @@ BENCHES = {
     "fleet": "shoal.benchmarks.fleet:run",
     "allocation": "shoal.benchmarks.allocation:run",
     "env": "shoal.benchmarks.env:run",
+    "assembly": "shoal.benchmarks.assembly:run",
     "ros": "shoal_ros.bench:run",
 }
 WITH_OPTIONS = ("solver", "growth")  # whose commands are in _bench_solver, with options of their own

@@ -215,7 +215,8 @@ FaultKind = Literal[
     "plans_frozen",  # sends the plan of when that began again and again, with fresh stamps
     "plans_offset",  # sends plans that are off by offset_m
     "absurd_stamp",  # plans are stamped 1000 s in the future, with a sequence number to match
-    "reboot",  # its controller is down, and starts with empty memory at to_s
+    "reboot",  # its controller is down, and starts with empty memory at to_s,
+    "joint_breaks",  # whatever joins it to others opens, and nobody is informed
 ]
 
 

@@ -59,6 +59,10 @@ class Faults:
         """Held fast where it is."""
         return self._is(name, t_s, "frozen")
 
+    def joints_broken(self, name: str, t_s: float) -> bool:
+        """Nothing holds it to others any more."""
+        return self._is(name, t_s, "joint_breaks")
+
     def radio_silent(self, name: str, t_s: float) -> bool:
         """Sends no plans; nor does a controller that is down."""
         return self._is(name, t_s, "radio_silent", "reboot")

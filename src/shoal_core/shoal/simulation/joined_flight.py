@@ -20,6 +20,7 @@ class JoinedFlights:
     def __init__(self, world: World, runtimes: MutableMapping[str, VehicleRuntime], clocks: VehicleClocks) -> None:
         self._world, self._runtimes, self._clocks = world, runtimes, clocks
         self.joining = Joining(-1)
+        self.broken_s: float | None = None  # when a joint was last found to have come apart
         self._believed = {name: runtime.agent.vehicle for name, runtime in runtimes.items()}
         self.memberships = {name: self._member(name, Joining(0)) for name in runtimes}
 

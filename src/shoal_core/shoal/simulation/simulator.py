@@ -173,6 +173,7 @@ class FleetSimulator:
             index = list(self.runtimes).index(name)
             self.log.vehicle(k, index, name, t_s, odometry[name], share, elapsed_ms if name == pilot else 0.0)
         if (order := self._joined.broken(up)) is not None:
+            self._joined.broken_s = t_s
             self._joined.apply(t_s, order)
 
     def _is_down(self, t_s: float, name: str) -> bool:
@@ -196,7 +197,9 @@ class FleetSimulator:
         orders = self._director.orders(t_s, odometry)
         self.log.guidance(t_s, orders.issues)
         if orders.joining is not None:
-            self._joined.apply(t_s, orders.joining)
+            # Counted on from the present assembly, whoever has changed that last: as the guidance node does.
+            counter = max(0, self._joined.joining.counter) + 1
+            self._joined.apply(t_s, replace(orders.joining, counter=counter))
         if orders.placement is not None:
             self._placement = orders.placement
             for runtime in self.runtimes.values():

@@ -120,6 +120,8 @@ class World:
                 thrust[i] = faults.asked_N(name, t_s, thrust[i])
                 if faults.thrusters_dead(name, t_s):
                     thrust[i] = np.zeros_like(thrust[i])
+                if faults.joints_broken(name, t_s):
+                    self._break_joints(name)
                 if faults.frozen(name, t_s):
                     frozen[i] = self.plant.states[i, :7].copy()
         self.plant.step(thrust, duration_s)
@@ -150,6 +152,11 @@ class World:
         """Part two vehicles; every one goes on with the velocity it has."""
         self._check_pair("detach", a, b)
         self._join(self.assembly.detach(a, b))
+
+    def _break_joints(self, name: str) -> None:
+        """By a fault: whoever believes them to hold has to find out."""
+        for joint in [j for j in self.assembly.joints if name in j.pair]:
+            self._join(self.assembly.detach(joint.a, joint.b))
 
     def set_joints(self, joints: Sequence[tuple[str, str, Array | None]]) -> None:
         """These joints and no others, by A, B and a point of A; what is there already stays as it is."""

@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 GOAL = "joined, parted, and nobody jumped"
 JUMP_M, AFTER_S = 0.05, 3.0  # how far anybody may be thrown off its place, and how long after a change
 LONGEST_M = 20.0
+APART_M = 0.3  # off the drawing while joined: a joint has broken
 KNOTS = 21  # of closing and opening
 
 
@@ -128,6 +129,7 @@ class JoinDirector:
         self._gaps: list[Array] = []
         self.joined_s: float | None = None
         self.parted_s: float | None = None
+        self.lost_s: float | None = None  # when a joint was found broken
 
     def orders(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         placement, joining = self._advance(t_s, odometry)
@@ -147,6 +149,9 @@ class JoinDirector:
         if self.phase is Phase.CLOSING and t_s < s.part_at_s - 1e-9 and self._lies_as_drawn(t_s, odometry):
             self.phase, self.joined_s = Phase.JOINED, t_s
             return drawing.placement(names, 1.0, ()), self._joining(drawing.joints)
+        if self.phase is Phase.JOINED and self._came_apart(odometry):
+            self.lost_s = t_s
+            return self._stretched(t_s, Phase.OPENING, 1.0, self.apart), self._joining((), partners=True)
         if self.phase in (Phase.CLOSING, Phase.JOINED) and t_s >= s.part_at_s - 1e-9:
             self.parted_s = t_s if self.phase is Phase.JOINED else None
             return self._stretched(t_s, Phase.OPENING, 1.0, self.apart), self._joining((), partners=True)
@@ -171,6 +176,12 @@ class JoinDirector:
         self.phase, self.moved_s = phase, t_s + lasts_s
         self._gaps = []
         return self._drawing.placement(self._names, schedule, ())
+
+    def _came_apart(self, odometry: Mapping[str, Odometry | None]) -> bool:
+        """A joint has broken: as guidance sees it, mean of a second."""
+        gap = self._drawing.gap(odometry)
+        self._gaps = [*self._gaps[-19:], gap] if gap is not None else self._gaps
+        return float(np.linalg.norm(np.mean(self._gaps, axis=0)[:3])) > APART_M
 
     def _lies_as_drawn(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> bool:
         if t_s < self.moved_s or (gap := self._drawing.gap(odometry)) is None:
