@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,9 @@ from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.run_directory import write_run
 from shoal.messages.state import ATTITUDE, POSITION
+from shoal.recordings.run_messages import write_bag
+from shoal.reports import rerun_view
+from shoal.reports.rerun_view import save_rrd
 from shoal.reports.view import frame_indices, load_run, save_animation, save_still, show_animation
 from shoal.reports.view_scene import LOST, SEES, Scene, _cone
 from synthetic_runs import make_record
@@ -95,6 +100,33 @@ def test_ten_vehicles_one_vehicle_and_broken_states_can_be_drawn(tmp_path: Path)
 def test_a_run_directory_is_found_also_by_its_recording(tmp_path: Path) -> None:
     write_run(RECORD, summarise(RECORD), tmp_path / "run")
     assert load_run(tmp_path / "run" / "recording").names == RECORD.names
+
+
+def test_a_rosbag_can_be_replayed(tmp_path: Path) -> None:
+    """What `make run` leaves behind, and what it says comes next."""
+    write_bag(RECORD, tmp_path / "bag")
+    found = load_run(tmp_path / "bag")
+    assert found.names == RECORD.names and found.duration_s == pytest.approx(RECORD.duration_s, abs=0.5)
+
+
+@pytest.mark.skipif(not rerun_view.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
+    save_rrd(RECORD, tmp_path / "run.rrd")
+    assert [p.name for p in tmp_path.iterdir()] == ["run.rrd"]
+    done = subprocess.run(
+        [sys.executable, "-m", "rerun", "rrd", "print", str(tmp_path / "run.rrd")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for entity in ("world/path", "world/bluerov2/cone", "world/plans/bluerov3", "sight/bluerov2_bluerov3",
+                   "distance/hard_limit", "depth/bluerov2"):  # fmt: skip
+        assert f"/{entity}" in done.stdout, entity
+
+
+def test_without_rerun_the_way_to_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerun_view, "available", lambda: False)
+    with pytest.raises(ShoalError, match=r"Rerun is not installed; expected .*requirements-view.txt"):
+        save_rrd(RECORD, tmp_path / "run.rrd")
+    assert not list(tmp_path.iterdir())
 
 
 def test_mistakes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

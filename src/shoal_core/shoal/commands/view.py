@@ -8,10 +8,13 @@ import typer
 
 
 def view(
-    run: Path = typer.Argument(help="Run directory, as `shoal simulate --out` or a campaign's recordings/ hold it."),
-    save: Path = typer.Option(None, "--save", "-s", help="GIF or MP4 file instead of a window; PNG for one instant."),
+    run: Path = typer.Argument(help="Run directory of `shoal simulate --out` or of a campaign, or a rosbag2 folder."),
+    save: Path = typer.Option(
+        None, "--save", "-s", help="Instead of a window: .gif or .mp4 film, .rrd for Rerun, .png for one instant."
+    ),
     speed: float = typer.Option(20.0, min=0.1, help="Simulated seconds per second of film."),
     fps: float = typer.Option(10.0, min=1.0, max=60.0, help="Pictures per second."),
+    viewer: str = typer.Option("auto", help="rerun, web (Rerun in the browser) or film; auto: Rerun if installed."),
     at_s: float = typer.Option(None, "--at", help="The instant of a PNG; the middle of the run if not given."),
 ) -> None:
     """Replay a run: vehicles with cones and plans, distances, FOV angles. Without a display it saves RUN/replay.gif."""
@@ -19,21 +22,31 @@ def view(
 
     from shoal.console import out
     from shoal.errors import ShoalError
+    from shoal.reports import rerun_view
     from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
-    endings = (".gif", ".mp4", ".png")
+    endings = (".gif", ".mp4", ".png", ".rrd")
+    if viewer not in ("auto", "rerun", "web", "film"):
+        raise ShoalError(f"--viewer {viewer}: unknown; expected auto, rerun, web or film")
     if save is not None and save.suffix.lower() not in endings:
         raise ShoalError(f"--save {save}: ending '{save.suffix}'; expected {', '.join(endings)}")
     if at_s is not None and (save is None or save.suffix.lower() != ".png"):
         raise ShoalError(f"--at {at_s:g}: is for one picture; expected --save FILE.png with it")
     if at_s is not None and not 0 <= at_s <= record.duration_s:
         raise ShoalError(f"--at {at_s:g}: is not in the run; expected 0 to {record.duration_s:g} s")
+    with_rerun = viewer in ("rerun", "web") or (viewer == "auto" and rerun_view.available() and has_display())
+    if save is None and with_rerun:
+        rerun_view.save_rrd(record, run / "replay.rrd")
+        out().print(f"saved: {run / 'replay.rrd'}", highlight=False)
+        raise typer.Exit(rerun_view.open_viewer(run / "replay.rrd", web=viewer == "web"))
     if save is None and has_display():
         show_animation(record, speed=speed, fps=fps)
         return
     target = save or run / "replay.gif"
-    if target.suffix.lower() == ".png":
+    if target.suffix.lower() == ".rrd":
+        rerun_view.save_rrd(record, target)
+    elif target.suffix.lower() == ".png":
         save_still(record, target, record.duration_s / 2 if at_s is None else at_s)
     else:
         from rich.console import Console

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.config import atomic
 from shoal.errors import ShoalError
+from shoal.recordings.bag_reader import read_runs
 from shoal.recordings.parquet import read_parquet
 from shoal.recordings.recording import Recording
 from shoal.reports.view_scene import Scene
@@ -29,9 +30,11 @@ def has_display() -> bool:
 
 
 def load_run(folder: Path) -> Recording:
-    """The recording in a run directory; the recording/ inside it will do as well."""
+    """The recording in a run directory, or in the recording/ inside it; of a rosbag2 folder, its first run."""
     if not folder.is_dir():
-        raise ShoalError(f"{folder}: no such directory; expected a run as `shoal simulate --out` writes it")
+        raise ShoalError(f"{folder}: no such directory; expected a run of `shoal simulate --out`, or a rosbag2")
+    if (folder / "metadata.yaml").is_file() and not _is_run(folder) and not _is_run(folder.parent):
+        return read_runs(folder)[0]
     return read_parquet(folder.parent if folder.name == "recording" and not _is_run(folder) else folder)
 
 
