@@ -10,7 +10,9 @@ import pytest
 from closed_loop import changed
 from shoal.assembly.file import load_assembly
 from shoal.errors import ShoalError
-from shoal.estimation.thruster_faults import ThrusterWatch, ThrusterWatchSettings, opposed
+from shoal.estimation.changed_water import ChangedWater
+from shoal.estimation.thruster_faults import ThrusterWatch, ThrusterWatchSettings
+from shoal.estimation.thruster_tests import opposed
 from shoal.fleet.thruster_use import ThrusterUse
 from shoal.messages.health import Code
 from shoal.messages.state import TWIST
@@ -169,6 +171,36 @@ def test_a_healthy_thruster_is_left_alone() -> None:
     assert trial.run(20.0) == [] and not trial.watch.faults
 
 
+@pytest.mark.parametrize(("noise", "tests", "kind"), [(0.1, 1, "suspect"), (0.1, 2, "weak"), (3.0, 2, "suspect")])
+def test_weak_is_a_verdict_of_two_clear_tests(noise: float, tests: int, kind: str) -> None:
+    watch, rng = ThrusterWatch(HEAVY, OFTEN), np.random.default_rng(2)
+    watch._take_out(0.0, 5, 0.9)
+    for k in range(tests):
+        felt = np.zeros((20, 8))
+        felt[:, 5] = 4.0 * np.repeat([1.0, -1.0, -1.0, 1.0], 5) * (-1) ** k
+        z = np.outer(0.45 * felt[:, 5], watch._signatures[:, 5]) + noise * rng.standard_normal((20, 6))
+        watch._flown.append([(0.1 * j, z[j], felt[j]) for j in range(20)])
+        watch._judge(3.0, 5)
+    assert watch.faults[5].kind == kind
+
+
+@pytest.mark.parametrize("truth", ["water", "thruster"])
+def test_a_changed_current_is_told_from_a_thruster(truth: str) -> None:
+    """At speed a current from abeam turns the vehicle as one horizontal thruster does; forces and moments differ."""
+    watch, water, felt = ThrusterWatch(HEAVY, OFTEN), ChangedWater(), np.full(8, 6.0)
+    signature, change = watch._signatures[:, 3], np.array([-0.1, 0.5, 0.05])
+    for k in range(6):
+        state = np.zeros(13)
+        state[3], state[TWIST] = 1.0, [0.3 + 0.02 * k, 0.1, 0.0, 0.0, 0.0, 0.1]
+        missing = watch._water_wrench(state, change) - watch._water_wrench(state, np.zeros(3))
+        water.add(state, np.zeros(3), missing if truth == "water" else -6.0 * signature, felt)
+    by_water, by_thruster = water.left_by_water(watch._water_wrench), water.left_by_thruster(3, signature)
+    if truth == "water":
+        assert by_water < 1e-3 < by_thruster
+    else:
+        assert by_thruster < 1e-9 and by_water > 20.0
+
+
 # -- in closed loop ---------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +234,19 @@ def test_a_vehicle_names_the_thruster_and_flies_on_without_it(kind: str, code: C
     assert not any(t < FROM_S for t, _, _ in issues)
     assert error_m < 0.10
     assert not commands[:, 1].any() and np.abs(commands[:, [0, 2, 3]]).max() > 0.5
+
+
+@pytest.mark.parametrize(("seed", "angle_deg"), [(5, 180), (7, 0)])
+def test_a_sudden_current_is_nobodys_fault(seed: int, angle_deg: float) -> None:
+    """0.6 m/s from one moment to the next: without the look at the water, both vehicles have a suspect."""
+    run = build_run(RunSpec(seed=seed, duration_s=16.0))
+    to = np.radians(angle_deg)
+    for k, _ in enumerate(run.simulator.ticks()):
+        if k == 120:
+            run.simulator.world.set_current(0.6 * np.array([np.cos(to), np.sin(to), 0.0]))
+        for runtime in run.simulator.runtimes.values():
+            assert runtime.last is not None
+            assert not [i for i in runtime.last.health.issues if "thruster" in i.code]
 
 
 def test_nothing_is_found_with_the_watch_off() -> None:

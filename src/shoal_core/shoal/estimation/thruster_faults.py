@@ -7,8 +7,10 @@ leaves s − u. No other error of a model has forces and moments in just that pr
 * a test: thrusters push against each other so that a healthy vehicle feels nothing, forth, back and forth again;
   what is felt in that rhythm shows a weak thruster that has little to do otherwise.
 
-A suspect is taken out of use and asked for a push forth and back by itself; the answer says what is the matter with it,
-or that nothing is.
+Neither counts while a changed current explains it as well: water pushes all axes too, and does so suddenly.
+
+A suspect is taken out of use and asked for pushes forth and back by itself, until the answer is clear: what is the
+matter with it, or that nothing is. A verdict allows for the error of the measured gain; 'weak' takes two tests.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from pydantic import Field
 
 from shoal.codegen import Buffered, compiled
 from shoal.config.file_model import FileModel
+from shoal.estimation.changed_water import ChangedWater
+from shoal.estimation.thruster_tests import FEWEST_ROWS, Row, answer, opposed, varying, was_flown
 from shoal.frames import matrix
 from shoal.messages.state import ATTITUDE, TWIST
 from shoal.vehicles.description import Vehicle
@@ -47,9 +51,11 @@ TESTED_LEVEL = 2.5  # squared sigmas: what a test must show at least
 TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster …
 TESTED_NOISE = 4.0  # … but for this much, squared sigmas, which is always there
 TESTED_LOSS = 0.3  # of gain, that a test must show
-FEWEST_ROWS = 8  # measurements of a test
-FLOWN = 0.3  # of a test's push, RMS: what a suspect must have been asked for; a whole test gives 0.44 to 0.5
+DRIER = 3.0  # a changed current must leave so many times what the suspect leaves
 SOUND, FAILING = 0.8, 0.3  # gain from which on a suspect is acquitted, below which it is dead
+FAULTY, IDLE = 0.6, 0.5  # gain that a faulty one must be clearly below; one that is stuck, below the second
+SURE = 2.0  # sigmas of the gain that count as clearly
+MOST_TESTS = 4  # of a suspect; who is still not clearly faulty is used again
 EXCUSED_S = 20.0  # a thruster that was found sound is not suspected again so soon
 
 
@@ -104,6 +110,7 @@ class ThrusterWatch:
         self._fixed = np.array([t.kind == "fixed" for t in vehicle.thrusters for _ in range(t.inputs)])
         self.faults: dict[int, ThrusterFault] = {}
         self._excused_s: dict[int, float] = {}
+        self._water = ChangedWater()
         self.set_vehicle(vehicle)
         self.clear()
 
@@ -125,8 +132,10 @@ class ThrusterWatch:
         self._usual, self._usual_s = np.zeros(6), FIRST_S
         self._since_s = self._looked_s = -math.inf
         self._suspect, self._suspected_s = -1, math.inf
-        self._test_s, self._tested, self._rows = -math.inf, -1, list[tuple[float, Array, Array]]()
+        self._test_s, self._tested, self._rows = -math.inf, -1, list[Row]()
         self._alone = next((i for i, f in self.faults.items() if f.kind == "suspect"), None)  # who is tested by itself
+        self._flown: list[list[Row]] = []  # tests of the suspect
+        self._water.clear()
         self._forget()
 
     def _forget(self) -> None:
@@ -177,6 +186,7 @@ class ThrusterWatch:
             self._usual += elapsed_s / self._usual_s * (wrench - self._usual)
         if stamp_s < self._since_s + WARM_UP_S:
             return False
+        self._water.add(state, self._current, z, self._felt)
         if self._rhythm(stamp_s, z):
             return True
         return self._alone is None and self._weigh(stamp_s, elapsed_s, z)
@@ -211,13 +221,25 @@ class ThrusterWatch:
             return False
         if i != self._suspect:
             self._suspect, self._suspected_s = i, stamp_s
-        if stamp_s - self._suspected_s < s.lasting_s:
+        if stamp_s - self._suspected_s < s.lasting_s or self._is_water(i):
             return False
         self._take_out(stamp_s, i, min(1.0, best[i] / self._zz))
         return True
 
+    def _is_water(self, i: int) -> bool:
+        """Whether a changed current explains the last looks as well as the suspect does."""
+        left = self._water.left_by_thruster(i, self._signatures[:, i])
+        return self._water.left_by_water(self._water_wrench) < DRIER * left
+
+    def _water_wrench(self, state: Array, current_mps: Array) -> Array:
+        """(6,) of water and weight, in sigmas."""
+        function = self._acceleration
+        function.inputs[0][:], function.inputs[1][:] = state, current_mps
+        function.call()
+        return np.asarray(self._scale * (self._mass @ function.outputs[0]))
+
     def _take_out(self, stamp_s: float, i: int, certainty: float, found: Kind = "suspect") -> None:
-        self.faults[i] = ThrusterFault(found, certainty=certainty)
+        self.faults[i], self._flown = ThrusterFault(found, certainty=certainty), []
         self._begin_test(stamp_s + SETTLE_S, alone=i)
         self._forget()
 
@@ -233,6 +255,8 @@ class ThrusterWatch:
         if not 0 <= phase < 1 or (self._alone is None and s.test_every_s == 0):
             return none
         sign = 1.0 if phase < 0.25 or phase >= 0.75 else -1.0
+        if len(self._flown) % 2:  # forth and back in the other order: what bends with time does not count twice
+            sign = -sign
         if self._alone is not None:
             none[self._alone] = sign * s.test_N
             return none
@@ -250,14 +274,17 @@ class ThrusterWatch:
             return False
         rows, alone, self._rows = self._rows, self._alone, []
         changed = False
-        if alone is not None:
-            if not self._was_flown(
-                alone, rows
-            ):  # STOP, holding station, measurements missing: no verdict without a test
+        if alone is not None and alone in self.faults:
+            if was_flown(rows, alone, s.test_N):  # not with STOP, holding station, measurements missing
+                self._flown.append(rows)
+                verdict = self._judge(stamp_s, alone)
+            else:
+                verdict = None
+            if verdict is None:
                 self._begin_test(stamp_s, alone)
                 return False
-            self._alone = None
-            changed = self._judge(stamp_s, alone, rows)
+            self._alone, self._usual_s = None, FIRST_S  # what it leaves is to be expected from now on
+            changed = verdict
         elif s.test_every_s > 0 and len(rows) >= FEWEST_ROWS:
             again, self._tested = self._tested, self._tested_loss(stamp_s, rows)
             if self._tested >= 0:
@@ -270,9 +297,9 @@ class ThrusterWatch:
         self._begin_test(stamp_s + max(s.test_every_s - s.test_s - SETTLE_S, 0.0) if s.test_every_s else math.inf)
         return changed
 
-    def _tested_loss(self, stamp_s: float, rows: list[tuple[float, Array, Array]]) -> int:
+    def _tested_loss(self, stamp_s: float, rows: list[Row]) -> int:
         """The input that a test shows to give too little, or -1."""
-        z, felt = _varying(rows)
+        z, felt = varying(rows)
         pu, uu = np.einsum("ki,ki->i", z @ self._signatures, felt), (felt**2).sum(axis=0)
         loss = -pu / np.maximum(self._length2 * uu, 1e-9)
         explained = np.where((loss > 0) & self._fixed & (self._opposed != 0), loss**2 * self._length2 * uu, 0.0)
@@ -286,31 +313,20 @@ class ThrusterWatch:
         excused = stamp_s < self._excused_s.get(i, -math.inf)
         return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SHARE and not excused else -1
 
-    def _was_flown(self, i: int, rows: list[tuple[float, Array, Array]]) -> bool:
-        """Whether a suspect was really asked for the test's pushes, and its answers were measured."""
-        if len(rows) < FEWEST_ROWS:
-            return False
-        asked_N = _varying(rows)[1][:, i]
-        return float(np.sqrt(np.mean(asked_N**2))) > FLOWN * self.settings.test_N
-
-    def _judge(self, stamp_s: float, i: int, rows: list[tuple[float, Array, Array]]) -> bool:
-        """What a suspect did by itself; whether it may be used again."""
-        if i not in self.faults:  # an operator was faster
-            return False
-        self._usual_s = FIRST_S  # what it leaves is to be expected from now on
-        z, felt = _varying(rows)
-        answer = z @ self._signatures[:, i]
-        gain = float(answer @ felt[:, i] / max(self._length2[i] * float(felt[:, i] @ felt[:, i]), 1e-9))
-        force_N = float(np.mean([row[1] @ self._signatures[:, i] for row in rows]) / self._length2[i])
-        found = self.faults[i]
-        if abs(gain) < 0.5 and abs(force_N) > self.settings.stuck_N:
-            self.faults[i] = ThrusterFault("stuck", 0.0, force_N, found.certainty)
-            return False
-        if gain > SOUND:
+    def _judge(self, stamp_s: float, i: int) -> bool | None:
+        """What a suspect did by itself: whether it may be used again, or None: another test is needed to tell."""
+        s, found, got = self.settings, self.faults[i], answer(self._flown, i, self._signatures[:, i])
+        stuck = abs(got.gain) < IDLE and abs(got.force_N) > s.stuck_N
+        faulty = got.gain + SURE * got.sigma < FAULTY
+        kind = "stuck" if stuck else _kind(got.gain)
+        if got.gain > SOUND or (len(self._flown) >= MOST_TESTS and not faulty):
             del self.faults[i]
             self._excused_s[i] = stamp_s + EXCUSED_S
             return True
-        self.faults[i] = ThrusterFault(_kind(gain), gain, 0.0, found.certainty)
+        if not faulty or (kind == "weak" and len(self._flown) < 2):
+            return None
+        gain, force_N = (0.0, got.force_N) if stuck else (got.gain, 0.0)
+        self.faults[i] = ThrusterFault(kind, gain, force_N, found.certainty)
         return False
 
     def acquit(self) -> None:
@@ -323,37 +339,6 @@ class ThrusterWatch:
 
 def _kind(gain: float) -> Kind:
     return "weak" if gain > FAILING else "dead" if gain > -FAILING else "reversed"
-
-
-def _varying(rows: list[tuple[float, Array, Array]]) -> tuple[Array, Array]:
-    """Wrenches (K,6) and forces (K,n) of a test without mean and trend: what else goes on is slower."""
-    times = np.array([row[0] for row in rows])
-    basis = np.column_stack([np.ones_like(times), times - times.mean()])
-    basis /= np.linalg.norm(basis, axis=0)
-    z, felt = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
-    return z - basis @ (basis.T @ z), felt - basis @ (basis.T @ felt)
-
-
-def opposed(input_matrix: Array) -> Array:
-    """(n,) of at most 1: inputs that push against each other without any wrench, as many of them as possible.
-
-    Zeros where there are none. Of all combinations of a basis of the null space with signs, the most even one.
-    """
-    _, values, right = np.linalg.svd(input_matrix)
-    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-12)))
-    used = np.linalg.norm(input_matrix, axis=0) > 0
-    basis = right[rank:] @ np.diag(used.astype(float))
-    free = [row for row in np.linalg.qr(basis.T)[0].T if np.allclose(input_matrix @ row, 0.0, atol=1e-9)]
-    rng, best = np.random.default_rng(0), np.zeros(input_matrix.shape[1])
-    for weights in rng.standard_normal((200, len(free))) if free else ():
-        found = np.asarray(weights @ np.array(free))
-        size = float(np.abs(found).max())
-        if size < 1e-9:
-            continue
-        found = np.where(np.abs(found) < 1e-9, 0.0, found) / size
-        if np.abs(found).sum() > np.abs(best).sum():
-            best = found
-    return best
 
 
 @lru_cache(maxsize=8)
