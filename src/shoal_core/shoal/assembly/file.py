@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, NonNegativeFloat, ValidationError, model_validator
 
 from shoal.assembly.composite import Composite, compose
 from shoal.assembly.hulls import overlap_m
@@ -18,18 +18,63 @@ from shoal.errors import ShoalError
 from shoal.frames import from_euler
 from shoal.vehicles.description import Vehicle, load_vehicle
 
+GRAVITY_MPS2 = 9.81
+Six = tuple[NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat]
 TOUCHING_M = 0.01  # hulls are boxes here; real ones have rounded corners
 
 
+class BodyEntry(FileModel):
+    """Something that is carried along: a bracket, a rod. Neutrally buoyant, its centre of mass is its origin."""
+
+    size_m: Vector
+    mass_kg: float = Field(gt=0)
+    inertia_kgm2: Vector
+    added_mass: Six  # kg, kg m²
+    linear_damping: Six  # N s/m, N m s
+    quadratic_damping: Six  # N s²/m², N m s²
+
+    def vehicle(self, name: str) -> Vehicle:
+        """As a vehicle without thrusters."""
+        nothing = np.zeros(3)
+        return Vehicle(
+            name=name,
+            parameter_set="assembly file",
+            size_m=self.size_m,
+            mass_kg=self.mass_kg,
+            weight_N=self.mass_kg * GRAVITY_MPS2,
+            buoyancy_N=self.mass_kg * GRAVITY_MPS2,
+            inertia_kgm2=np.diag(self.inertia_kgm2),
+            cg_m=nothing,
+            cb_m=nothing,
+            added_mass=np.diag(self.added_mass),
+            linear_damping=np.diag(self.linear_damping),
+            quadratic_damping=np.diag(self.quadratic_damping),
+            heave_dive=None,
+            heave_rise=None,
+            added_mass_coriolis=True,
+            thrusters=(),
+        )
+
+
 class ModuleEntry(FileModel):
-    """One module: a vehicle type with one of its parameter sets."""
+    """One module: a vehicle type with one of its parameter sets, or a passive body."""
 
     type: str = "bluerov2_heavy"
     parameter_set: str | None = None
     thrust_limit_N: float | None = Field(default=None, gt=0)  # per thruster and direction; None: the parameter set's
+    body: BodyEntry | None = None  # in place of a type
+
+    @model_validator(mode="after")
+    def _either(self) -> ModuleEntry:
+        extra = self.model_fields_set & {"type", "parameter_set", "thrust_limit_N"}
+        if self.body is not None and extra:
+            raise ValueError(f"body and {', '.join(sorted(extra))} are given; expected a vehicle type or a body")
+        return self
 
     def vehicle(self) -> Vehicle:
         """Its description, loaded."""
+        if self.body is not None:
+            return self.body.vehicle("body")
         vehicle = load_vehicle(self.type, self.parameter_set)
         return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
 

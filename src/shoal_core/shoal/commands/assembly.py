@@ -57,6 +57,34 @@ def show_assembly(
         console.print(f"picture: {draw_vehicle(composite.vehicle, picture)}")
 
 
+@app.command("trials")
+def bracket_trials() -> None:
+    """Nielsen 2018's straight and turning trials of two BlueROVs and a bracket: ours beside the thesis's."""
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.simulation.bracket_trials import ASSUMED, pair, straight, turning
+
+    console, ahead = out(), straight(pair(), 300.0)
+    table = Table("straight, 1800 us", "ours", "thesis", title="R-str", title_justify="left")
+    table.add_row("speed at the end", f"{ahead.speed_mps:.2f} m/s", "about 0.9 m/s, measured and simulated")
+    table.add_row("travelled in 9 s", f"{ahead.travelled_m:.1f} m", "about 8 m")
+    table.add_row("time to 90 % of the speed", f"{ahead.rise_s:.1f} s", "not printed; measured longer than simulated")
+    console.print(table)
+    table = Table("turning, port at 1700 us", "width north", "width east", "half a turn after", "yaw rate",
+                  title="R-rot", title_justify="left")  # fmt: skip
+    table.add_row("thesis, measured", "2.45 m", "2.34 m", "about 8.5 s", "not printed")
+    table.add_row("thesis, simulated", "2.42 m", "2.41 m", "", "")
+    for distance_m in (0.5, 0.6, 0.7):
+        for damped in (True, False):
+            t = turning(pair(distance_m, damped), 200.0)
+            label = f"ours, {distance_m:g} m apart, bracket's yaw damping {'as printed' if damped else 'zero'}"
+            widths = f"{t.width_north_m:.2f} m", f"{t.width_east_m:.2f} m"
+            table.add_row(label, *widths, f"{t.half_turn_s:.1f} s", f"{t.yaw_rate_radps:.2f} rad/s")
+    console.print(table)
+    console.print("Assumed, since the thesis does not print it: " + "; ".join(ASSUMED) + ".")
+
+
 def _modules(composite: Composite) -> Table:
     import numpy as np
     from rich.table import Table
