@@ -111,6 +111,7 @@ def _swim(composite: Composite, offsets_us: Mapping[str, float], duration_s: flo
     for name, offset_us in offsets_us.items():
         for i in range(composite.inputs[name].start, composite.inputs[name].stop):
             curve = vehicle.thrusters[i].curve
+            assert curve is not None  # the vehicle file has one
             on_N[i] = float(curve.force_N(np.array([1500.0 + offset_us]))[0])
     start = np.array([0, 0, 5.0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
