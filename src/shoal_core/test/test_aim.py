@@ -10,6 +10,7 @@ from shoal.codegen import compiler
 from shoal.control.base import ControllerContext, Neighbours
 from shoal.control.nmpc.controller import NmpcController
 from shoal.control.settings import NmpcSettings, Ring
+from shoal.messages.directive import Directive
 from shoal.messages.limits import Limits
 from shoal.messages.preview import Preview
 from shoal.vehicles.description import load_vehicle
@@ -70,7 +71,7 @@ def test_goal_and_neighbours(name: str) -> None:
         cold, found = bool(seed % 3 == 0), []
         for controller in (fast, right):
             controller.nmpc.problem.x[:], controller.nmpc.needs_cold_start = guess, cold
-            found.append(controller._aim(state, preview, must_see, known, times_s))
+            found.append(controller._aim(state, Directive("follow", preview, must_see), known, times_s))
         a, b = fast.nmpc.problem, right.nmpc.problem
         np.testing.assert_allclose(a.stages, b.stages, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(a.globals, b.globals)
@@ -89,7 +90,7 @@ def test_a_reference_that_is_not_finite_is_refused() -> None:
     state, preview, must_see, known, _ = scene(np.random.default_rng(0), len(times_s), times_s)
     before = fast.nmpc.problem.stages.copy()
     preview.positions_m[20, 1] = np.nan
-    assert fast._aim(state, preview, must_see, known, times_s) is None
+    assert fast._aim(state, Directive("follow", preview, must_see), known, times_s) is None
     np.testing.assert_array_equal(fast.nmpc.problem.stages, before)
 
 

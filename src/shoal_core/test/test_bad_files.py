@@ -229,7 +229,7 @@ MISTAKES = {
         "campaigns",
         "task: follow_path",
         "task: follow",
-        "task = 'follow': unknown; expected one of follow_path, hold_station, exchange, join, recover, or your own",
+        "task = 'follow': unknown; expected one of follow_path, hold_station, dock, exchange, join, recover, or",
     ),
     "vary a key that no controller has": (
         "campaigns",

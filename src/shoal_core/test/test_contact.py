@@ -212,7 +212,9 @@ def test_ports_come_from_the_vehicle_file(tmp_path: Path) -> None:
     (port,) = load_vehicle(vehicle_file(tmp_path, catch_m=0.03, magnet_N=5.0)).ports
     np.testing.assert_allclose(port.axes, np.column_stack([[1, 0, 0], [0, -1, 0], [0, 0, -1]]), atol=1e-12)
     assert (port.name, port.catch_m, port.magnet_N) == ("bow", 0.03, 5.0)
-    assert load_vehicle("bluerov2_heavy").ports == ()
+    assert port.camera is None and port.marker is None
+    assert [p.name for p in load_vehicle("bluerov2_heavy").ports] == ["bow", "stern"]
+    assert load_vehicle("bluerov2").ports == ()
 
 
 @pytest.mark.parametrize(

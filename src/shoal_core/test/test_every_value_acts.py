@@ -28,17 +28,20 @@ from shoal.campaigns.file import campaign_jobs, load_campaign
 from shoal.config.file_model import FileModel
 from shoal.config.files import config_roots, read_yaml
 from shoal.control.registry import load_controller_file
+from shoal.docking.pilot import bearing_deg
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.guidance.path_file import load_path
 from shoal.messages.state import State
 from shoal.simulation.conditions import Condition, load_condition
+from shoal.simulation.contact import nose_of
 from shoal.simulation.plant import Plant
 from shoal.simulation.world import World
 from shoal.tasks.run import RunSpec, simulate
 from shoal.vehicles.actuators import Devices
 from shoal.vehicles.description import Vehicle, load_vehicle
+from shoal.vehicles.ports import mated_attitude, mating
 from shoal_autopilot.sticks import PadPilot
 from shoal_gazebo.generate import generated_files
 from shoal_teleop.layout import load_layout
@@ -82,7 +85,7 @@ def other(key: Key, value: Any) -> Any:
     words = [part for part in key if isinstance(part, str)]
     if isinstance(value, bool):
         return not value
-    if words[-1] == "direction":  # of a unit vector; its length does not count
+    if words[-1] in ("direction", "axis", "normal"):  # of a unit vector; its length does not count
         return -value if value else 0.3
     if words[-1] == "sign":
         return -value
@@ -206,6 +209,23 @@ def of_device(file: Path, key: Key) -> np.ndarray:
         for force_N in (*np.linspace(-60, 60, 61), *np.linspace(-2, 2, 41), *np.linspace(0, 0.2, 41)):
             inputs = np.array([force_N] * thruster.inputs)
             rows.append([thruster.to_device(inputs)[0], Devices((thruster,))(inputs)[0]])
+    return np.array(rows)
+
+
+def of_ports(file: Path, key: Key) -> np.ndarray:
+    """Two of the vehicle, latch to latch, a little off: what their latches, cameras and noses make of it."""
+    vehicle, rows = vehicle_of(file, key), []
+    for a in vehicle.ports:
+        for b in vehicle.ports:
+            turn = mated_attitude(a, b)
+            other = State.at_rest((0.0, 0.0, 0.0), float(np.arctan2(turn[1, 0], turn[0, 0]))).array
+            other[:3] = a.place_m - turn @ b.place_m
+            first = State.at_rest((0.0, 0.0, 0.0)).array
+            now = mating(a, first, b, other)
+            rows += [*now.gap_m, now.angle_deg, nose_of(a).end_m.sum()]
+            assert a.camera is not None and b.marker is not None
+            rows += [bearing_deg(a, first, b, other), a.camera.half_angle_deg, *a.camera.axis, *b.marker.normal]
+            rows += [*a.camera.place_m, *b.marker.place_m]
     return np.array(rows)
 
 
@@ -339,6 +359,7 @@ def of_verdict(file: Path, key: Key) -> dict[str, Any]:
 # (kind of file, which keys, run in which they act)
 SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] = [
     ("controllers", lambda key: key[-1] == "deadline_periods", of_slow_controller),
+    ("vehicles", lambda key: key[0] == "ports", of_ports),
     # Water does not know a size; collisions do.
     ("vehicles", lambda key: key[0] == "size_m", of_gazebo_model),
     # A propeller in deep water gives all it can.

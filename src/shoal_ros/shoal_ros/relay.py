@@ -100,6 +100,8 @@ class RelayNode(Node):
             if sent is None:
                 return
             data = data if sent is made else convert.plan_to_bytes(sent)
+        if not self._link.due(t_s, sender):
+            return
         self._sequence += 1  # our own: a controller that was started again counts from 1
         empty = np.zeros((0, 3))
         raw = RawPlan(sender, self._sequence, t_s, np.zeros(0), empty, empty, data=data)

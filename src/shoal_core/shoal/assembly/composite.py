@@ -210,6 +210,12 @@ def _moved_port(port: Port, module: str, pose: Pose) -> Port:
         place_m=pose.position_m + turn @ port.place_m,
         direction=turn @ port.direction,
         up=turn @ port.up,
+        camera=port.camera
+        and replace(port.camera, place_m=pose.position_m + turn @ port.camera.place_m, axis=turn @ port.camera.axis),
+        marker=port.marker
+        and replace(
+            port.marker, place_m=pose.position_m + turn @ port.marker.place_m, normal=turn @ port.marker.normal
+        ),
     )
 
 

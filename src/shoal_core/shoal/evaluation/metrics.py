@@ -12,6 +12,7 @@ from shoal.errors import ShoalError, ShoalWarning
 from shoal.evaluation import (
     attitude,
     distance,
+    docking,
     effort,
     endurance,
     goal,
@@ -35,6 +36,7 @@ METRICS: tuple[Metric, ...] = (
     *path_error.METRICS,
     *endurance.METRICS,
     *goal.METRICS,
+    *docking.METRICS,
     *attitude.METRICS,
     *effort.METRICS,
     *health.METRICS,

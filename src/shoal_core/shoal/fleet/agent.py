@@ -371,7 +371,7 @@ class Agent:
         ages_s = {} if forecast is None else {p.vehicle: max(0.0, t_s - p.stamp_s) for p in forecast.plans}
         committed = self._is_clear(plan, forecast)
         if not committed:
-            plan = Plan(plan.vehicle, plan.sequence, t_s, plan.times_s, plan.positions_m, plan.velocities_mps, False)
+            plan = replace(plan, stamp_s=t_s, committed=False)
         slack_soft, slack_hard = (output.slack_soft, output.slack_hard) if output else (0.0, 0.0)
         timing = self._actuation.timing
         health = Health(

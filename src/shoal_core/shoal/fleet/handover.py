@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import mass_matrix
 
 Array = NDArray[np.float64]
+DISAGREES_M = 0.06  # more than the noise of one measurement
 TOGETHER_S = 0.1  # odometry that is older than the newest by more than this is left out
 
 
@@ -78,6 +79,16 @@ def joined(
     current = np.mean([k.current_mps for k in given.values()], axis=0)
     surest = max(given.values(), key=lambda k: k.timing.certainty)
     return Knowledge(Odometry(odometry.stamp_s, state), wrench, current, thrust_N, surest.timing)
+
+
+def placed(known: Knowledge, measured: Odometry | None) -> Knowledge:
+    """At the place that its own navigation gives: the group's is a mean of all, and may be off that by decimetres."""
+    state = known.odometry.state
+    if measured is None or float(np.linalg.norm(measured.position_m - state[POSITION])) < DISAGREES_M:
+        return known
+    state = state.copy()
+    state[POSITION], state[ATTITUDE] = measured.position_m, measured.attitude
+    return replace(known, odometry=Odometry(known.odometry.stamp_s, state))
 
 
 def parted(composite: Composite, name: str, vehicle: Vehicle, known: Knowledge) -> Knowledge:

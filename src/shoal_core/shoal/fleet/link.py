@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
@@ -23,6 +24,9 @@ class LinkSettings(FileModel):
     """All off by default: a perfect link. Loss, drop-outs and sight are judged when a message is sent."""
 
     loss: float = Field(default=0.0, ge=0.0, le=1.0, description="share of messages lost, independently")
+    rate_hz: float = Field(
+        default=0.0, ge=0.0, le=1000.0, description="messages of each sender that are sent at all; 0: every one"
+    )
     delay_s: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
     jitter_s: float = Field(
         default=0.0, ge=0.0, allow_inf_nan=False, description="further delay, uniform in [0, jitter_s]"
@@ -62,6 +66,8 @@ class Link:
         self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
         self._in_flight: dict[str, list[tuple[float, str, int, Plan]]] = {}  # per receiver: (arrives, sender, …)
         self._sent = 0
+        self._slots: dict[str, int] = {}  # of each sender, with a limited rate
+        self.sent_bits = 0  # of what has been sent, whether it arrives or not
 
     @property
     def settings(self) -> LinkSettings:
@@ -91,6 +97,9 @@ class Link:
     def broadcast(self, t_s: float, sender: str, plan: Plan, states: Mapping[str, Array]) -> None:
         """To everybody else; `states` (13,) of all, by name."""
         chosen = self.settings
+        if not self.due(t_s, sender):
+            return
+        self.sent_bits += plan.payload_bits
         if self._random or chosen.dropouts or chosen.line_of_sight:
             for receiver, state in states.items():
                 if receiver != sender:
@@ -101,6 +110,16 @@ class Link:
         for receiver in states:
             if receiver != sender:
                 self._in_flight.setdefault(receiver, []).append(message)
+
+    def due(self, t_s: float, sender: str) -> bool:
+        """Whether it may send now, at the link's rate; asked once for each of its messages."""
+        if self.settings.rate_hz <= 0:
+            return True
+        slot = math.floor(t_s * self.settings.rate_hz + 1e-6)
+        if slot == self._slots.get(sender):
+            return False
+        self._slots[sender] = slot
+        return True
 
     def receive(self, t_s: float, receiver: str) -> list[Plan]:
         """What has arrived by `t_s` and was not handed out yet, in order of arrival: a plan may overtake another."""

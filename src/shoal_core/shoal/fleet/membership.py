@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.assembly.composite import Composite, compose
 from shoal.assembly.joints import Assembly, Joint
-from shoal.fleet.handover import Knowledge, fused, joined, parted
+from shoal.fleet.handover import Knowledge, fused, joined, parted, placed
 from shoal.fleet.helm import TAKE_OVER_S, Helm
 from shoal.fleet.joint_watch import JointWatch
 from shoal.fleet.runtime import VehicleRuntime
@@ -90,7 +90,7 @@ class Membership:
         self.composite, self._relayed = composite, None
         if composite is None:
             self.helm = None
-            self.runtime.take_over(self._vehicles[self.me], known)
+            self.runtime.take_over(self._vehicles[self.me], known and placed(known, self._odometry.get(self.me)))
             self.runtime.set_anchor(None)
             return
         given = {n: k for n, (k, came_s) in self._known.items() if n in mine and abs(now_s - came_s) <= OLD_S}

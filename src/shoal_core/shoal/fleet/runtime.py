@@ -16,6 +16,7 @@ from shoal.control.base import Controller
 from shoal.estimation.odometry_stamps import StampCorrector
 from shoal.fleet.agent import Agent
 from shoal.fleet.agent_settings import AgentSettings, Timing
+from shoal.fleet.companion import Companion
 from shoal.fleet.gate import check_contents
 from shoal.fleet.handover import Knowledge
 from shoal.fleet.neighbour_table import NeighbourTable
@@ -89,6 +90,7 @@ class VehicleRuntime:
         self._new_odometry = self._step_now = False
         self._holding: Issue | None = None
         self._scan: Scan | None = None
+        self.companion: Companion | None = None
         self._last_s = -math.inf
         self.last: Command | None = None
 
@@ -224,7 +226,7 @@ class VehicleRuntime:
     def _step(self, t_s: float) -> Command:
         self._last_s = t_s
         self._holding = None
-        known = self.neighbours.known(t_s)
+        known: Mapping[str, Plan] = self.neighbours.known(t_s)
         if self.stop.stopped:
             reason = Issue(Code.STOPPED, Severity.ERROR, self.stop.state.owner, float(self.stop.state.counter))
             command = self.agent.rest(t_s, self._odometry, reason)
@@ -232,6 +234,8 @@ class VehicleRuntime:
             # Who sends no plan is not assumed to return to its place.
             without = self.neighbours.without_plan(t_s)
             directive, self._holding = self._reference.directive(t_s, self._odometry, without)
+            if self.companion is not None and (own := self.agent.knowledge) is not None:
+                directive, known = self.companion.guide(t_s, own.odometry, directive, known)
             command = self.agent.step(t_s, self._odometry, directive, known, self.neighbours.hazards(t_s))
         if self._scan is not None:  # after the step: the estimate is of the newest odometry, as the scan is
             if self.agent.located:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from shoal.messages.docking import DockingOrder
 from shoal.messages.health import Issue
 from shoal.messages.joining import Joining
 from shoal.messages.placement import Placement
@@ -20,3 +21,4 @@ class Orders:
     stop: Literal["stop", "release"] | None = None
     issues: tuple[Issue, ...] = ()  # of guidance itself
     joining: Joining | None = None
+    docking: DockingOrder | None = None

@@ -27,13 +27,21 @@ class Plan:
     velocities_mps: Array  # (K,3) NED
     committed: bool = True
     heard: Mapping[str, Echo] = field(default_factory=lambda: NO_ECHOES)  # answers to the others' plans, by name
+    headings_rad: Array | None = None  # (K,) without jumps of 2π; None: not sent
     margin_m: float = 0.0  # the receiver's own: how far off it may be beyond what its age explains; never sent
 
     @staticmethod
-    def along(vehicle: str, sequence: int, stamp_s: float, times_s: Array, positions_m: Array) -> Plan:
+    def along(
+        vehicle: str,
+        sequence: int,
+        stamp_s: float,
+        times_s: Array,
+        positions_m: Array,
+        headings_rad: Array | None = None,
+    ) -> Plan:
         """From point to point, more than one of them; on with the last velocity."""
         velocities, trajectory = along(times_s, positions_m)
-        plan = Plan(vehicle, sequence, stamp_s, times_s, positions_m, velocities)
+        plan = Plan(vehicle, sequence, stamp_s, times_s, positions_m, velocities, headings_rad=headings_rad)
         plan.__dict__["trajectory"] = trajectory  # which the property need not make again
         return plan
 
@@ -41,6 +49,11 @@ class Plan:
     def is_valid(self) -> bool:
         """Whether it can be computed with: finite numbers, times in order. Looked at once, however many receive it."""
         return is_valid(self.times_s, self.positions_m, self.velocities_mps)
+
+    @property
+    def payload_bits(self) -> int:
+        """Of its points as 32-bit numbers: a place each, and a heading if there is one. The grid of times is agreed."""
+        return 32 * len(self.times_s) * (3 if self.headings_rad is None else 4)
 
     def shifted(self, by_s: float, by_m: Array | None = None, margin_m: float = 0.0) -> Plan:
         """The same in another clock, or seen from another navigation; `by_m` (3,)."""

@@ -120,7 +120,7 @@ def path_to_bytes(t_s: float, times_s: Array, positions_m: Array) -> bytes:
 def plan_to_bytes(plan: Plan) -> bytes:
     """joint_names carries what the message has no field for: vehicle, sequence, committed, echoes."""
     names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}", *_echoes_out(plan.heard))
-    return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, None)
+    return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, plan.headings_rad)
 
 
 def plan_from_bytes(data: bytes) -> Plan:
@@ -134,7 +134,8 @@ def plan_from_bytes(data: bytes) -> Plan:
         )
     stamp_s, times, positions, velocities = _in_core(trajectory)
     committed, heard = fields.get("committed") != "0", _echoes_in(names)
-    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, committed, heard)
+    headings = _headings(trajectory)
+    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, committed, heard, headings)
 
 
 def _echoes_out(heard: Mapping[str, Echo]) -> list[str]:
@@ -166,13 +167,18 @@ def preview_from_bytes(data: bytes) -> Preview:
     _, times, positions, velocities = _in_core(trajectory)
     if not (times[1:] > times[:-1]).all():
         raise ShoalError("reference: time_from_start does not rise; expected increasing times")
+    return Preview(times, positions, velocities, _headings(trajectory), _echoes_in(trajectory.names))
+
+
+def _headings(trajectory: cdr.Trajectory) -> Array | None:
+    """(K,) without jumps of 2π; None: not given."""
     rotations = trajectory.transforms[:, 3:]
-    headings = None
-    if rotations.any(axis=1).all():
-        headings = yaws_of(rotations @ _ROTATION_IN)
-        if (abs(headings[1:] - headings[:-1]) > np.pi).any():  # unwrapping costs as much as all the rest
-            headings = np.unwrap(headings)
-    return Preview(times, positions, velocities, headings, _echoes_in(trajectory.names))
+    if not rotations.any(axis=1).all():
+        return None
+    headings = yaws_of(rotations @ _ROTATION_IN)
+    if (abs(headings[1:] - headings[:-1]) > np.pi).any():  # unwrapping costs as much as all the rest
+        headings = np.unwrap(headings)
+    return headings
 
 
 def _to_bytes(

@@ -46,6 +46,7 @@ class Outcome:
 
     goal: str  # in words
     reached_s: float | None  # from when on it held for good; None: not reached
+    measured: Mapping[str, float] = field(default_factory=dict)  # by metric: what the task itself measured
 
 
 @dataclass(frozen=True)

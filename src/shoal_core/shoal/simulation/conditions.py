@@ -136,6 +136,24 @@ class RelativeSensor(FileModel):
         return self
 
 
+class FiducialSensor(FileModel):
+    """Cameras that find the marker of another vehicle's port; where they look is in the vehicle file.
+
+    One sigma at 1 m on the axis: along the ray errors grow with the square of the range, across it and in attitude
+    with the range, and all of them towards the cone's edge.
+    """
+
+    enabled: bool = True
+    rate_hz: float = Field(default=10.0, gt=0)
+    latency_s: float = Field(default=0.1, ge=0)
+    dropout: float = Field(default=0.05, ge=0, le=1)  # share of exposures without a detection
+    turbidity_m: float = Field(default=8.0, gt=0)  # further than that nothing is seen
+    along_std_m: float = Field(default=0.01, ge=0)
+    across_std_m: float = Field(default=0.01, ge=0)
+    attitude_std_deg: float = Field(default=0.5, ge=0)
+    edge_growth: float = Field(default=1.0, ge=0)  # how much larger errors are at the cone's edge
+
+
 class Sensors(FileModel):
     """Odometry errors. White Gaussian per axis unless stated otherwise."""
 
@@ -144,6 +162,7 @@ class Sensors(FileModel):
     position_bias_m: Vector = (0.0, 0.0, 0.0)  # NED, the same for all vehicles
     position_bias_std_m: float = Field(default=0.0, ge=0)  # plus a bias per axis, drawn once a run for each vehicle
     attitude_std_deg: float = Field(default=0.5, ge=0)
+    heading_bias_std_deg: float = Field(default=0.0, ge=0)  # drawn once a run for each vehicle
     velocity_std_mps: float = Field(default=0.01, ge=0)
     rate_std_dps: float = Field(default=0.5, ge=0)
     rate_hz: float | None = Field(default=None, gt=0)  # None: one sample each control period
@@ -155,6 +174,7 @@ class Sensors(FileModel):
     freezes: Spells = Spells()  # the sensor repeats its last measurement under new stamps
     gaps: Spells = Spells()  # no odometry at all
     relative: RelativeSensor = RelativeSensor()  # what is seen of the others
+    fiducial: FiducialSensor = FiducialSensor()  # of vehicles that are about to dock
     stamp_offset_s: float = Field(default=0.0, ge=-1, le=1)  # of the stamps; positive: ahead of the measurement
     stamp_jitter_s: float = Field(default=0.0, ge=0, le=1)  # plus U(-a, a) on every stamp
 

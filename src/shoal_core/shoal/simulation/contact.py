@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import matrix
-from shoal.messages.state import ATTITUDE, POSITION, RATE, TWIST, VELOCITY
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.simulation.plant import Plant
-from shoal.vehicles.parameters import mass_matrix
 from shoal.vehicles.ports import Port, caught, magnet_N, mating
 
 Array = NDArray[np.float64]
+NOSE_M, NOSE_RADIUS_M = 0.1, 0.03  # of a port: its length, from within the hull, and its radius
+AT_PORT_M = 0.08  # a touch within this of a port is one of the port
 
 
 @dataclass(frozen=True)
@@ -131,18 +132,25 @@ class Berth:
     port_second: Port
 
 
+def nose_of(port: Port) -> Capsule:
+    """What stands out of the hull at a port, so that ports touch before hulls do."""
+    return Capsule(port.place_m - NOSE_M * port.direction, port.place_m - NOSE_RADIUS_M * port.direction, NOSE_RADIUS_M)
+
+
 class Contacts:
     """Pushes two vehicles of a plant apart, pulls their ports together, and reports when the latch closes.
 
-    To join them then is the owner's part (`World.attach`); vehicles that are joined to others are not pushed.
+    To join them then is the owner's part (`World.attach`).
     """
 
     def __init__(self, plant: Plant, berth: Berth, fender: Fender | None = None) -> None:
         self._plant, self.berth, self._fender = plant, berth, fender or Fender()
         vehicles = [plant.vehicles[i].vehicle for i in (berth.first, berth.second)]
-        self._hulls = [hull_of(v.size_m) for v in vehicles]
-        self._inverse = [np.linalg.inv(mass_matrix(v)) for v in vehicles]  # of what moves, with added mass
+        ports = berth.port_first, berth.port_second
+        self._hulls = [(*hull_of(v.size_m), nose_of(p)) for v, p in zip(vehicles, ports, strict=True)]
+        self._reach_m = 2.0 + sum(float(np.linalg.norm(v.size_m)) / 2 for v in vehicles)
         self.latched = self._touching = False
+        self.beside_port = 0  # touches elsewhere
         self.impacts_mps: list[float] = []  # closing speed of each first touch
         self.armed = True  # false: the latch stays open
 
@@ -150,11 +158,21 @@ class Contacts:
         """As the plant's, with the forces between the two after each of its substeps."""
         for _ in range(round(duration_s / self._plant.substep_s)):
             self._plant.step(commands_N, self._plant.substep_s)
-            if not self.latched:
-                self._push(self._plant.substep_s)
-                self.latched = self._is_caught()
-            if self.latched:
-                self._touching = False
+            self.act(self._plant.substep_s)
+
+    @property
+    def near(self) -> bool:
+        """Whether the two are near enough for it to matter."""
+        b, states = self.berth, self._plant.states
+        return float(np.linalg.norm(states[b.first, POSITION] - states[b.second, POSITION])) < self._reach_m
+
+    def act(self, h: float) -> None:
+        """After a substep of `h` seconds: forces, and the latch."""
+        if not self.latched:
+            self._push(h)
+            self.latched = self._is_caught()
+        if self.latched:
+            self._touching = False
 
     def unlatch(self) -> None:
         """Open it, and keep it open until `armed` again: a port just left would be caught at once."""
@@ -176,6 +194,10 @@ class Contacts:
         if found is not None:
             if not self._touching:
                 self.impacts_mps.append(max(found.closing_mps, 0.0))
+                self.beside_port += all(
+                    float(np.linalg.norm(found.place_m - x[POSITION] - matrix(x[ATTITUDE]) @ p.place_m)) > AT_PORT_M
+                    for x, p in zip(ends, self._ports, strict=True)
+                )
             total[0] += wrench(ends[0], -found.force_N, found.place_m)
             total[1] += wrench(ends[1], found.force_N, found.place_m)
         self._touching = found is not None
@@ -186,8 +208,9 @@ class Contacts:
             pull = magnet_N(b.port_first, b.port_second, gap) * apart / max(gap, 1e-3)
             total[0] += wrench(ends[0], pull, places[0])
             total[1] += wrench(ends[1], -pull, places[1])
-        for i, inverse, force in zip((b.first, b.second), self._inverse, total, strict=True):
-            states[i, TWIST] += h * inverse @ force
+        for i, force in zip((b.first, b.second), total, strict=True):
+            if force.any():
+                self._plant.push(i, h * force)
 
     @property
     def _ports(self) -> tuple[Port, Port]:

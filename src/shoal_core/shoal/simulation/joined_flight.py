@@ -42,7 +42,7 @@ class JoinedFlights:
                 world.detach(joint.a, joint.b)
         before = {j.pair for j in self.joining.joints}
         for joint in joining.joints:
-            if joint.pair not in before:
+            if joint.pair not in before and joint.pair not in there:  # a latch may have joined them already
                 world.attach(joint.a, joint.b, joint.at_a_m)
         self.joining = joining
         known = {name: self._shifted(m.knowledge(), -self._ahead_s(name, t_s)) for name, m in self.memberships.items()}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.assembly.composite import Composite
 from shoal.codegen import Buffered
+from shoal.messages.state import TWIST
 from shoal.simulation.water import Field, still_water
 from shoal.vehicles.actuators import Devices
 from shoal.vehicles.curves import Curve
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import plant_step_function, thruster_structure
-from shoal.vehicles.parameters import parameter_vector, structure_of
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
 
 Array = NDArray[np.float64]
 MOST_MPS2 = 20.0  # no vehicle accelerates like that, whatever its thrusters
@@ -70,6 +72,21 @@ class Plant:
         wanted = set(indices)
         self._groups = {key: group for key, group in self._groups.items() if wanted.isdisjoint(key)}
         self._alone = self._free()
+
+    def push(self, index: int, impulse: Array) -> None:
+        """An impulse (6,) in one vehicle's body frame: force and moment times time; on all that it is joined to."""
+        for key, group in self._groups.items():
+            if index in key:
+                twist = list(group.composite.poses.values())[key.index(index)].twist()
+                group.state[TWIST] += np.linalg.solve(mass_matrix(group.composite.vehicle), twist.T @ impulse)
+                self._read_off(group)
+                return
+        self.states[index, TWIST] += self._inverse_masses[index] @ impulse
+
+    @cached_property
+    def _inverse_masses(self) -> list[Array]:
+        """(6,6) of each vehicle, with added mass."""
+        return [np.asarray(np.linalg.inv(mass_matrix(v.vehicle)), dtype=np.float64) for v in self.vehicles]
 
     def hold(self, index: int, pose: Array) -> None:
         """Put one back to a pose (7,), at rest, and with it all that it is joined to."""

@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.frames import from_yaw, multiply
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.simulation.conditions import Sensors
@@ -42,6 +43,8 @@ class OdometrySensor:
         )
         self._on_the_way: deque[tuple[float, Odometry]] = deque()  # with the time of arrival
         self._stamp_rng = rng.spawn(1)[0]  # a stream of its own: the noise is the same whatever the stamps
+        heading_rad = math.radians(settings.heading_bias_std_deg) * float(rng.spawn(1)[0].standard_normal())
+        self._heading_bias = from_yaw(heading_rad) if heading_rad else None
         self._arrived: Odometry | None = None
         self._last_slot = -1
 
@@ -73,6 +76,8 @@ class OdometrySensor:
         if self.settings.position_uniform_m > 0:
             position += self.settings.position_uniform_m * (2.0 * uniform - 1.0)
         measured[ATTITUDE] = turned(state[ATTITUDE], noise[3:6])
+        if self._heading_bias is not None:
+            measured[ATTITUDE] = multiply(self._heading_bias, measured[ATTITUDE])
         measured[TWIST] += noise[6:12]
         return Odometry(self._stamp_s(t_s), self._errors.spoil(t_s, measured))
 

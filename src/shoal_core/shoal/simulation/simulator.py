@@ -19,6 +19,7 @@ from shoal.errors import ShoalError
 from shoal.fleet.link import Link
 from shoal.fleet.reference_tracker import FormationSetpoints
 from shoal.fleet.runtime import VehicleRuntime
+from shoal.frames import yaw_of
 from shoal.messages.command import Command
 from shoal.messages.echo import Echo
 from shoal.messages.health import Health
@@ -32,6 +33,7 @@ from shoal.messages.state import POSITION
 from shoal.recordings.recording import Recording
 from shoal.simulation.clocks import VehicleClocks
 from shoal.simulation.conditions import Condition, ControllerTime
+from shoal.simulation.docking_flight import DockingFlight
 from shoal.simulation.joined_flight import JoinedFlights
 from shoal.simulation.plan_faults import PlanFaults
 from shoal.simulation.reference_link import ReferenceChannel
@@ -86,6 +88,7 @@ class FleetSimulator:
         thrusters = {name: r.agent.vehicle.input_count for name, r in runtimes.items()}
         self.log = RunLog(steps + 1, thrusters, world, control_period_s, record_plans_every_s)
         self._joined = JoinedFlights(world, self.runtimes, self._clocks)
+        self._docking = DockingFlight(world, self.runtimes, director)
         self._states: dict[str, Array] = {}  # the truth now, by name
         self._stamps: dict[str, float] = dict.fromkeys(runtimes, -math.inf)
         self.wall_s = 0.0
@@ -107,6 +110,11 @@ class FleetSimulator:
             self.wall_s += time.perf_counter() - started
             yield k / max(steps, 1)
 
+    @property
+    def sent_bits(self) -> int:
+        """Of plans, by all vehicles."""
+        return self._link.sent_bits
+
     def recording(self) -> Recording:
         """What happened so far."""
         return self.log.recording(self._placement)
@@ -118,6 +126,7 @@ class FleetSimulator:
         self._states = dict(zip(self.runtimes, self.world.states, strict=True))
         if k == 0 and self._acquainted:
             self._exchange_first_plans(odometry)
+        self._docking.tick(t_s)
         self._direct(t_s, odometry)
         self.log.begin(k, t_s)
         groups = self._joined.groups()
@@ -200,6 +209,9 @@ class FleetSimulator:
             # Counted on from the present assembly, whoever has changed that last: as the guidance node does.
             counter = max(0, self._joined.joining.counter) + 1
             self._joined.apply(t_s, replace(orders.joining, counter=counter))
+            self._docking.end()
+        if orders.docking is not None:
+            self._docking.apply(orders.docking)
         if orders.placement is not None:
             self._placement = orders.placement
             for runtime in self.runtimes.values():
@@ -234,6 +246,8 @@ class FleetSimulator:
             self._joined.memberships[name].on_odometry(self._clocks.stamped(name, odometry), own_s)
         if (scan := self._scans.get(name)) is not None:
             runtime.on_scan(replace(scan, stamp_s=own_s))
+        if self.world.docks.all:
+            self._docking.deliver(name, runtime)
         for arrived_s, plan in self._link.arrivals(t_s, name):
             # Read with the next step, as a node does; those from before the run have been read when they came.
             runtime.on_plan(plan, own_s if arrived_s > 0 else self._clocks.own_s(name, arrived_s))
@@ -261,7 +275,8 @@ class FleetSimulator:
 
 
 def _standing(name: str, t_s: float, odometry: Odometry) -> Plan:
-    return Plan(name, 0, t_s, np.array([t_s]), odometry.state[None, POSITION].copy(), np.zeros((1, 3)))
+    place, heading = odometry.state[None, POSITION].copy(), np.array([yaw_of(odometry.attitude)])
+    return Plan(name, 0, t_s, np.array([t_s]), place, np.zeros((1, 3)), headings_rad=heading)
 
 
 class SimulatedStopwatch:

@@ -19,6 +19,7 @@ from shoal.messages.scan import Scan
 from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.simulation.command_queue import CommandQueue
 from shoal.simulation.conditions import Condition
+from shoal.simulation.docks import Docks
 from shoal.simulation.faults import Faults
 from shoal.simulation.navigation_errors import jumps_of
 from shoal.simulation.perturbation import perturbed
@@ -75,6 +76,7 @@ class World:
         }
         self._relative = RelativeSensors(condition.sensors.relative, self.names, np.random.default_rng([seed, 7]))
         self._close: set[tuple[str, str]] = set()
+        self.docks = Docks(self.plant, self.names, condition.sensors.fiducial, seed)
 
     @property
     def t_s(self) -> float:
@@ -104,7 +106,7 @@ class World:
     def step(self, duration_s: float, stopped: bool = False) -> None:
         """Move everybody on. `stopped`: zero thrust for all, whatever was commanded."""
         t_s, substep_s = self.t_s, self.plant.substep_s
-        if not any(queue.changes_within(t_s, duration_s) for queue in self.queues.values()):
+        if not self.docks.near and not any(queue.changes_within(t_s, duration_s) for queue in self.queues.values()):
             self._move(duration_s, stopped)
             return
         for _ in range(round(duration_s / substep_s)):  # a command takes effect on the way
@@ -127,6 +129,9 @@ class World:
         self.plant.step(thrust, duration_s)
         for i, pose in frozen.items():
             self.plant.hold(i, pose)
+        if self.docks.near:
+            for latch in self.docks.act(t_s, duration_s):
+                self.attach(latch.leader, latch.follower, latch.at_leader_m)
 
     # -- joining and parting ------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from shoal.fleet.file import Fleet
 from shoal.messages.state import State
 from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.conditions import Condition
-from shoal.simulation.simulator import Directing
+from shoal.simulation.simulator import Directing, FleetSimulator
 from shoal.simulation.water import Field
 
 Array = NDArray[np.float64]
@@ -83,6 +83,9 @@ class Task(ABC):
     def outcome(self, recording: Recording) -> Outcome | None:
         """Of a task with a goal."""
         return None
+
+    def observe(self, simulator: FleetSimulator) -> None:  # noqa: B027 - most tasks are judged by the recording alone
+        """Before `outcome`: what the recording does not hold, such as contact and traffic."""
 
     def rng(self, stream: int) -> np.random.Generator:
         """Random numbers of the run's seed."""

@@ -32,6 +32,7 @@ from shoal.vehicles.description import Vehicle
 TASKS = {
     "follow_path": "shoal.tasks.follow_path:FollowPath",
     "hold_station": "shoal.tasks.follow_path:HoldStation",
+    "dock": "shoal.tasks.dock:DockTask",
     "exchange": "shoal.tasks.exchange:Exchange",
     "join": "shoal.tasks.join:Join",
     "recover": "shoal.tasks.recover:Recover",
@@ -74,6 +75,7 @@ class Run:
         recording = self.simulator.recording()
         about = about_run(self.spec, self.fleet, self.condition, self.controller)
         about = replace(about, control_period_s=self.control_period_s, wall_s=self.simulator.wall_s)
+        self.task.observe(self.simulator)
         bounds = {**self.task.bounds, **self.condition.bounds}
         return replace(recording, about=about, outcome=self.task.outcome(recording), bounds=bounds)
 

@@ -15,6 +15,23 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class PortCamera:
+    """The camera that watches the way to a port."""
+
+    place_m: Array  # (3,) FRD
+    axis: Array  # (3,) unit
+    half_angle_deg: float
+
+
+@dataclass(frozen=True)
+class PortMarker:
+    """The fiducial that the other vehicle's camera finds; flat, seen from its front only."""
+
+    place_m: Array  # (3,) FRD
+    normal: Array  # (3,) unit
+
+
+@dataclass(frozen=True)
 class Port:
     """A place on the hull that meets another vehicle's: both directions point outwards, both ups the same way."""
 
@@ -27,11 +44,18 @@ class Port:
     catch_mps: float = 0.1
     magnet_N: float = 0.0  # pull when touching
     magnet_reach_m: float = 0.05  # where half of it is left
+    camera: PortCamera | None = None
+    marker: PortMarker | None = None
 
     @property
     def axes(self) -> Array:
         """(3,3) columns: direction, side, up; port frame to body."""
         return np.column_stack([self.direction, np.cross(self.up, self.direction), self.up])
+
+
+def mated_attitude(a: Port, b: Port) -> Array:
+    """(3,3) how B's body is turned in A's when these ports are latched."""
+    return np.asarray(a.axes @ np.diag([-1.0, -1.0, 1.0]) @ b.axes.T)
 
 
 @dataclass(frozen=True)

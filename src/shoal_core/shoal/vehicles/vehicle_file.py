@@ -15,12 +15,13 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
 from shoal.config.file_model import FileModel
 from shoal.vehicles.curves import Curve, load_table, polynomial
-from shoal.vehicles.ports import Port
+from shoal.vehicles.ports import Port, PortCamera, PortMarker
 
 Array = NDArray[np.float64]
 
@@ -110,6 +111,45 @@ class ThrusterEntry(FileModel):
         return self
 
 
+class PortCameraEntry(FileModel):
+    """The camera that watches the way to a port, FRD from CO."""
+
+    position_m: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    half_angle_deg: float = Field(gt=0, lt=90)
+
+    @field_validator("axis")
+    @classmethod
+    def _has_a_length(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        return _with_length(value)
+
+    def build(self) -> PortCamera:
+        """With a unit vector."""
+        return PortCamera(np.array(self.position_m), _unit(self.axis), self.half_angle_deg)
+
+
+class PortMarkerEntry(FileModel):
+    """A flat fiducial beside a port, FRD from CO."""
+
+    position_m: tuple[float, float, float]
+    normal: tuple[float, float, float]
+
+    @field_validator("normal")
+    @classmethod
+    def _has_a_length(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        return _with_length(value)
+
+    def build(self) -> PortMarker:
+        """With a unit vector."""
+        return PortMarker(np.array(self.position_m), _unit(self.normal))
+
+
+def _with_length(value: tuple[float, float, float]) -> tuple[float, float, float]:
+    if np.linalg.norm(value) < 1e-9:
+        raise ValueError(f"{list(value)}, expected a vector with a length")
+    return value
+
+
 class PortEntry(FileModel):
     """Where another vehicle's port latches on, in the body frame (FRD) from CO."""
 
@@ -122,6 +162,8 @@ class PortEntry(FileModel):
     catch_mps: float = Field(default=0.1, gt=0)
     magnet_N: float = Field(default=0.0, ge=0)  # pull when touching
     magnet_reach_m: float = Field(default=0.05, gt=0)  # where half of it is left
+    camera: PortCameraEntry | None = None
+    marker: PortMarkerEntry | None = None
 
     @model_validator(mode="after")
     def _has_directions(self) -> PortEntry:
@@ -140,7 +182,13 @@ class PortEntry(FileModel):
         up = np.array(self.up) - (np.array(self.up) @ direction) * direction
         up /= np.linalg.norm(up)
         tolerances = self.catch_m, self.catch_deg, self.catch_mps, self.magnet_N, self.magnet_reach_m
-        return Port(self.name, np.array(self.position_m), direction, up, *tolerances)
+        camera = None if self.camera is None else self.camera.build()
+        marker = None if self.marker is None else self.marker.build()
+        return Port(self.name, np.array(self.position_m), direction, up, *tolerances, camera, marker)
+
+
+def _unit(vector: tuple[float, float, float]) -> Array:
+    return np.asarray(np.array(vector) / np.linalg.norm(vector))
 
 
 class LinearCurve(FileModel):

@@ -22,7 +22,6 @@ from shoal.frames import yaw_of
 from shoal.guidance.give_way import give_way, headings
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Issue, Severity
-from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 
@@ -112,7 +111,7 @@ class NmpcController(Controller):
             found = self._stay(state) if finite else None
         else:
             self._kept_yaw_rad = None
-            found = self._aim(state, directive.setpoint, directive.must_see, neighbours.at(times_s), times_s)
+            found = self._aim(state, directive, neighbours.at(times_s), times_s)
         if found is None:
             return self._failed(estimate, Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING))
         steady_N = self._steady(*found, estimate.wrench, estimate.current_mps)
@@ -134,24 +133,30 @@ class NmpcController(Controller):
         here = np.array([estimate.start_s]), estimate.state[None, :]
         return ControlOutput(estimate.previous_N, *here, issues=(issue,), usable=False)
 
-    def _aim(
-        self, state: Array, setpoint: Preview, must_see: frozenset[str], known: Neighbours, times_s: Array
-    ) -> tuple[Array, float] | None:
+    def _aim(self, state: Array, directive: Directive, known: Neighbours, times_s: Array) -> tuple[Array, float] | None:
         """Along the reference, around and in sight of the neighbours; None when the reference is not finite."""
+        setpoint, partners = directive.setpoint, directive.partners
+        must_see = directive.must_see - partners.keys()  # of those the partner's own view says what must be seen
         compiled, cold = self.nmpc.compiled_aim, self.nmpc.needs_cold_start
-        if compiled is not None:
+        if compiled is not None and not partners:
+            if self.nmpc.has_views:
+                self.nmpc.set_views({})
             return compiled.fill(state, setpoint.columns_at(times_s), known, must_see, cold)
         wanted = setpoint.at(times_s)
         if not math.isfinite(float(wanted.positions_m.sum())):
             return None
         limits, own_m = self.settings.limits, state[POSITION]
         chosen = choose(known, own_m, must_see, self._most)
-        others = arrange(chosen, must_see, self._most, len(wanted.times_s), limits)
+        others = arrange(chosen, must_see, self._most, len(wanted.times_s), limits, partners)
+        views = {j: p.view for j, name in enumerate(chosen.names) if (p := partners.get(name)) and p.view is not None}
+        if views or self.nmpc.has_views:
+            self.nmpc.set_views(views)
         seen = sum(name in must_see for name in chosen.names)  # they come first
         along_m = own_m if cold else self.nmpc.guess_m
         yaw = headings(along_m, chosen.positions_m[:seen], wanted, yaw_of(state[ATTITUDE]))
         rule, soft_m = self.settings.give_way, limits.distance_soft_m
-        target = give_way(wanted.positions_m, own_m, known.positions_m, soft_m, rule)
+        around = [name not in partners for name in known.names]  # nobody gives way to its partner
+        target = give_way(wanted.positions_m, own_m, known.positions_m[around], soft_m, rule)
         self.nmpc.fill(state, Goal(target, wanted.velocities_mps, yaw), others)
         return wanted.velocities_mps[0], float(yaw[0])
 

@@ -106,9 +106,12 @@ class Formulation:
             "attitude_quartic": 1,
             "velocity": 3,
             "rate": 3,
-            "cos_soft": 1,
-            "cos_hard": 1,
+            "cos_soft": self.neighbours,
+            "cos_hard": self.neighbours,
             "sight": self.neighbours,  # 1: must be seen
+            "axis": 3 * self.neighbours,  # of the camera that sees it, body
+            "camera": 3 * self.neighbours,  # its place, body
+            "mark": 3 * self.neighbours,  # what it sees, NED from the other's origin
             "terminal": NE * NE,
         }
 
@@ -215,14 +218,17 @@ class Formulation:
     def constraints(self, x: SX, s: dict[str, SX], g: dict[str, SX]) -> list[Constraint]:
         """What the stages 1…N must keep, in the order of the rows."""
         found = []
-        bow = rotation(x[ATTITUDE])[:, 0]
+        turn = rotation(x[ATTITUDE])
         for j in range(self.neighbours):
-            away = s["others"][3 * j : 3 * j + 3] - x[POSITION]
+            place = slice(3 * j, 3 * j + 3)
+            away = s["others"][place] - x[POSITION]
             distance = ca.sqrt(ca.sumsqr(away) + EPSILON_M2)
-            cosine = ca.dot(bow, away) / distance
+            ray = away + g["mark"][place] - turn @ g["camera"][place]  # the bow from the origin unless a view is given
+            cosine = ca.dot(turn @ g["axis"][place], ray) / ca.sqrt(ca.sumsqr(ray) + EPSILON_M2)
+            bounds = g["cos_soft"][j], g["cos_hard"][j]
             found += [
                 Constraint(f"distance{j}", distance, s["soft_m"][j], s["hard_m"][j], "distance"),
-                Constraint(f"sight{j}", cosine, g["cos_soft"], g["cos_hard"], "sight", active=g["sight"][j]),
+                Constraint(f"sight{j}", cosine, *bounds, "sight", active=g["sight"][j]),
             ]
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from shoal.control.nmpc.problem import FAR_M, REPORT, Problem
 from shoal.control.nmpc.terminal import terminal_weight
 from shoal.control.settings import NmpcSettings
 from shoal.frames import from_yaw, turn_towards
+from shoal.messages.directive import View
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel
@@ -133,8 +134,8 @@ class Nmpc:
         p.block("ring_radius")[:] = settings.ring.radius_m
         p.block("attitude")[:], p.block("attitude_quartic")[:] = 2 * w.attitude, 2 * w.attitude_quartic
         p.block("velocity")[:], p.block("rate")[:] = 2 * w.velocity, 2 * w.rate
-        p.block("cos_soft")[:] = np.cos(np.deg2rad(lim.sight_soft_deg))
-        p.block("cos_hard")[:] = np.cos(np.deg2rad(lim.sight_hard_deg))
+        self._cosines = np.cos(np.deg2rad([lim.sight_soft_deg, lim.sight_hard_deg]))
+        self.set_views({})
         terminal = terminal_weight(self.vehicle, w)
         if on_ring:  # the terminal cost knows places, not rings
             terminal[:2, :], terminal[:, :2] = 0.0, 0.0
@@ -150,6 +151,19 @@ class Nmpc:
         self._turn_rad = np.deg2rad(settings.approach.turn_deg + settings.approach.turn_rate_dps * self.times_s)
         if self.compiled_aim is not None:
             self.compiled_aim.apply(settings, self._reach_m, self._fastest_m, self._turn_rad, self._top_mps)
+
+    def set_views(self, views: Mapping[int, View]) -> None:
+        """Cameras for the neighbours at these places; for all others the bow, and the fleet's limits."""
+        p = self.problem
+        p.block("cos_soft")[:], p.block("cos_hard")[:] = self._cosines
+        p.block("axis").reshape(-1, 3)[:] = 1.0, 0.0, 0.0
+        p.block("camera")[:] = p.block("mark")[:] = 0.0
+        for place, view in views.items():
+            cosines = np.cos(np.deg2rad([view.soft_deg, view.hard_deg]))
+            p.block("cos_soft")[place], p.block("cos_hard")[place] = cosines
+            for name, vector in (("axis", view.axis), ("camera", view.camera_m), ("mark", view.mark_m)):
+                p.block(name).reshape(-1, 3)[place] = vector
+        self.has_views = bool(views)
 
     @property
     def times_s(self) -> Array:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.control.base import Neighbours
 from shoal.control.nmpc.nmpc import Others
+from shoal.messages.directive import ALONE, Partner
 from shoal.messages.limits import Limits
 
 Array = NDArray[np.float64]
@@ -24,7 +27,14 @@ def choose(known: Neighbours, own_m: Array, must_see: frozenset[str], most: int)
     return Neighbours(names, known.ages_s[best], known.positions_m[best], known.margins_m[best])
 
 
-def arrange(chosen: Neighbours, must_see: frozenset[str], most: int, points: int, limits: Limits) -> Others:
+def arrange(
+    chosen: Neighbours,
+    must_see: frozenset[str],
+    most: int,
+    points: int,
+    limits: Limits,
+    partners: Mapping[str, Partner] = ALONE,
+) -> Others:
     """The arrays of the optimisation, unused places parked far away."""
     others = Others.none(most, points)
     count = len(chosen.names)
@@ -32,4 +42,8 @@ def arrange(chosen: Neighbours, must_see: frozenset[str], most: int, points: int
     others.soft_m[:count] = (limits.distance_soft_m + chosen.margins_m)[:, None]
     others.hard_m[:count] = (limits.distance_hard_m + chosen.margins_m)[:, None]
     others.seen[:count] = [name in must_see for name in chosen.names]
+    for j, name in enumerate(chosen.names):
+        if (partner := partners.get(name)) is not None:
+            others.soft_m[j], others.hard_m[j] = partner.soft_m, partner.hard_m
+            others.seen[j] = partner.view is not None
     return others

@@ -1,0 +1,114 @@
+"""Where the partner will be, in our own navigation: its published plan, moved to where the camera sees it.
+
+Two navigations differ by a constant that would go straight into the dock. The difference between what is seen and
+what the plan says of the same instant is filtered slowly and added to the whole plan.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.estimation.relative_pose import OdometryNoise, RelativePose
+from shoal.frames import from_yaw, matrix, multiply, yaw_of
+from shoal.messages.odometry import Odometry
+from shoal.messages.plan import Plan
+from shoal.messages.relative_pose import FiducialPose
+from shoal.messages.state import ATTITUDE, POSITION, TWIST
+
+Array = NDArray[np.float64]
+SETTLE_S = 0.3  # of the difference between two navigations
+SPAN_S = 0.1  # over which a plan's velocity is read
+NOISE = OdometryNoise(velocity_mps=0.03, rate_radps=0.02)  # the partner's velocity is a planned one
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Both states (13,) in one frame, for the geometry between them."""
+
+    own: Array
+    other: Array
+
+
+class PartnerTrack:
+    """Of one partner."""
+
+    def __init__(self, marker_m: Array) -> None:
+        """`marker_m` (3,): the fiducial's place on the partner."""
+        self._filter = RelativePose(marker_m, NOISE)
+        self._waiting: list[FiducialPose] = []
+        self._off_m: Array | None = None  # (3,) seen − planned
+        self._off_rad = 0.0
+        self._last_s = -math.inf
+
+    @property
+    def seen_s(self) -> float:
+        """Of the newest sighting that was believed."""
+        return float(self._filter.seen_s)
+
+    def on_sighting(self, sighting: FiducialPose) -> None:
+        """Used with the next step."""
+        self._waiting.append(sighting)
+
+    def step(self, own: Odometry, plan: Plan) -> None:
+        """On to the time of our own estimate."""
+        t_s, twist = own.stamp_s, own.state[TWIST]
+        other = planned_twist(plan, t_s)
+        self._filter.move(t_s, twist, other)
+        for sighting in self._waiting:
+            self._filter.see(sighting, twist, other)
+        self._waiting.clear()
+        if not self._filter.known:
+            return
+        place_m = own.state[POSITION] + matrix(own.state[ATTITUDE]) @ self._filter.position_m
+        yaw = yaw_of(multiply(own.state[ATTITUDE], self._filter.attitude))
+        off_m = place_m - plan.at(np.array([t_s]))[0]
+        off_rad = _wrapped(yaw - float(headings_at(plan, np.array([t_s]))[0]))
+        if self._off_m is None or t_s - self._last_s > 2.0:
+            self._off_m, self._off_rad = off_m, off_rad
+        else:
+            share = 1.0 - math.exp(-max(0.0, t_s - self._last_s) / SETTLE_S)
+            self._off_m = self._off_m + share * (off_m - self._off_m)
+            self._off_rad += share * _wrapped(off_rad - self._off_rad)
+        self._last_s = t_s
+
+    def corrected(self, plan: Plan) -> Plan:
+        """As seen from our own navigation."""
+        if self._off_m is None:
+            return plan
+        headings = None if plan.headings_rad is None else plan.headings_rad + self._off_rad
+        return replace(plan.shifted(0.0, self._off_m, plan.margin_m), headings_rad=headings)
+
+    def relative(self, own: Odometry, plan: Plan) -> Relative:
+        """Now: by sight, and before the first one by both navigations; `plan` as `corrected` makes it."""
+        if self._filter.known:
+            mine, other = np.zeros(13), np.zeros(13)
+            mine[3], mine[TWIST] = 1.0, own.state[TWIST]
+            other[POSITION], other[ATTITUDE] = self._filter.position_m, self._filter.attitude
+            return Relative(mine, other)
+        other = np.zeros(13)
+        when = np.array([own.stamp_s])
+        other[POSITION], other[ATTITUDE] = plan.at(when)[0], from_yaw(float(headings_at(plan, when)[0]))
+        return Relative(own.state, other)
+
+
+def headings_at(plan: Plan, times_s: Array) -> Array:
+    """(M,) of a plan with headings; the first and the last go on."""
+    if plan.headings_rad is None:
+        return np.zeros(len(times_s))
+    return np.interp(times_s, plan.times_s, plan.headings_rad)
+
+
+def planned_twist(plan: Plan, t_s: float) -> Array:
+    """(6,) body velocities by a plan, level."""
+    places = plan.at(np.array([t_s, t_s + SPAN_S]))
+    yaws = headings_at(plan, np.array([t_s, t_s + SPAN_S]))
+    velocity = matrix(from_yaw(float(yaws[0]))).T @ (places[1] - places[0]) / SPAN_S
+    return np.array([*velocity, 0.0, 0.0, (yaws[1] - yaws[0]) / SPAN_S])
+
+
+def _wrapped(angle: float) -> float:
+    return math.remainder(angle, 2 * math.pi)
