@@ -28,7 +28,9 @@ from shoal.vehicles.ports import Port, mated_attitude, mating
 
 Array = NDArray[np.float64]
 GRID_S = np.arange(0.0, 3.05, 0.1)  # of the reference, from now on
-SOFT_DEG, HARD_DEG = 7.0, 3.0  # inside the true cone
+# Inside the true cone, soft and hard. The leader turns for the follower only before it would lose it: two that both
+# turn after the other's plan go round in circles.
+FOLLOWER_DEG, LEADER_DEG = (7.0, 3.0), (1.5, 0.5)
 NEAR = 0.85, 0.75  # soft and hard distance between the origins, as shares of that when latched
 WATCHED_DEG = 10.0  # beyond the cone: further off, a camera does not turn its vehicle round
 
@@ -104,7 +106,8 @@ class Pilot:
             return None
         yaw = float(headings_at(plan, np.array([t_s]))[0])
         mark_m = matrix(from_yaw(yaw)) @ marker.place_m
-        limits = camera.half_angle_deg - SOFT_DEG, camera.half_angle_deg - HARD_DEG
+        soft_deg, hard_deg = LEADER_DEG if self.own.name == self.order.leader else FOLLOWER_DEG
+        limits = camera.half_angle_deg - soft_deg, camera.half_angle_deg - hard_deg
         return View(camera.place_m, camera.axis, mark_m, *limits)
 
     def bearings_deg(self) -> tuple[float, float]:
