@@ -11,12 +11,11 @@ from piloted import PERIOD_S, PLACE_M, ROV, Piloted
 from shoal.autopilot.attitude import euler_angles
 from shoal.autopilot.autopilot import AutopilotSettings
 from shoal.autopilot.levels import Levels
+from shoal.autopilot.random_pilot import RandomPilot
 from shoal.errors import ShoalError
 from shoal.messages.health import Code, Mode
-from shoal.messages.pilot import AXES, PRESETS, Level, PilotInput, pilot_from_json
+from shoal.messages.pilot import PRESETS, Level, PilotInput, pilot_from_json
 
-SIZE = np.array([1.0, 1.0, 0.5, 0.2, 0.3, 1.0])  # of the setpoints' motion
-STICKS = np.array([0.35, 0.35, 0.3, 0.03, 0.03, 0.3])
 HERE = np.array([*PLACE_M, 0.0, 0.0, 0.0])
 
 
@@ -24,31 +23,9 @@ def alone(preset: str, **given: object) -> AutopilotSettings:
     return AutopilotSettings.model_validate({"preset": preset, "handover": False, **given})
 
 
-class RandomPilot:
-    """Smooth sticks and setpoints, and a change of level at five steps of six."""
-
-    def __init__(self, seed: int, presets: tuple[str, ...]) -> None:
-        self.rng, self.presets, self.switches = np.random.default_rng([seed, 7]), presets, 0
-        self.hertz = np.concatenate([self.rng.uniform(0.05, 0.3, 6), self.rng.uniform(0.02, 0.07, 6)])
-        self.phases = self.rng.uniform(0, 2 * np.pi, 12)
-
-    def __call__(self, t_s: float) -> PilotInput:
-        angle = 2 * np.pi * self.hertz * t_s + self.phases
-        rates = SIZE * 2 * np.pi * self.hertz[6:] * np.cos(angle[6:])
-        preset, levels = "", {}
-        switch, by_preset, axis, level, name = self.rng.random(5)
-        if switch < 0.86:
-            self.switches += 1
-            if by_preset < 0.3:
-                preset = self.presets[int(name * len(self.presets))]
-            else:
-                levels = {AXES[int(6 * axis)]: list(Level)[int(4 * level)]}
-        return PilotInput(t_s, STICKS * np.sin(angle[:6]), HERE + SIZE * np.sin(angle[6:]), rates, preset, levels)
-
-
 def test_a_thousand_changes_of_level_and_no_jump() -> None:
     """With the fleet's NMPC among the presets: thrust as sent, overdrive and sensor noise included."""
-    pilot, dive = RandomPilot(0, PRESETS), Piloted(AutopilotSettings(preset="manual"), noise=1.0)
+    pilot, dive = RandomPilot(0, PLACE_M, 0.86), Piloted(AutopilotSettings(preset="manual"), noise=1.0)
     dive.run(60.0, pilot, references=True)
     assert pilot.switches >= 1000
     # Not in the first half second, in which the runtime probes how late thrust acts.

@@ -1,6 +1,8 @@
-"""`shoal sitl`: our plant behind ArduSub SITL. Needs no ROS."""
+"""`shoal sitl`: our plant behind ArduSub SITL. Needs no ROS. `shoal ardusub trial`: what the way through it costs."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import typer
 
@@ -10,6 +12,10 @@ from shoal.errors import ShoalError
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(sitl)
+    group = typer.Typer(no_args_is_help=True, help="ArduSub vehicles: what the way through the autopilot costs.")
+    group.command("trial")(trial)
+    group.callback()(lambda: None)  # a group with one command stays a group
+    app.add_typer(group, name="ardusub")
 
 
 def sitl(
@@ -45,3 +51,39 @@ def sitl(
         serve(JsonPlant(make), port)
     except KeyboardInterrupt:
         out().print("ended")
+
+
+def trial(
+    fleet: str = typer.Option("two", "--fleet", "-f", help="Fleet name or file."),
+    path: str = typer.Option("circle", "--path", help="Path to follow."),
+    condition: str = typer.Option("current_05_waves", "--condition", help="Water and sensors."),
+    seed: int = typer.Option(0, "--seed", min=0),
+    seconds: float = typer.Option(40.0, "--for", min=15.0, help="Of the path, in real time."),
+    cases: str = typer.Option("direct,axes,axes@14,outputs", help="Any of direct, axes, outputs; @V: the battery's."),
+    out: Path = typer.Option(Path("runs/ardusub"), "--out", help="Folder for recordings and logs."),
+) -> None:
+    """The fleet on the path as real processes in real time: direct, and through bridges and stand-in autopilots."""
+    from rich.table import Table
+
+    from shoal.console import out as console
+    from shoal_mavlink.trial import BELIEVED_V, Found, Trial, direct, through
+
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = Trial(fleet, path, condition, seed, seconds)
+    found: dict[str, Found] = {}
+    for case in filter(None, (part.strip() for part in cases.split(","))):
+        route, _, voltage = case.partition("@")
+        if route not in ("direct", "axes", "outputs") or (voltage and not voltage.replace(".", "", 1).isdigit()):
+            raise ShoalError(f"--cases: '{case}'; expected direct, axes or outputs, with @VOLTS where it differs")
+        folder = out / f"{case.replace('@', '_')}-{seed}"
+        if folder.exists():
+            raise ShoalError(f"{folder} is there already; expected a new folder: --out")
+        console().print(f"{case}: at most {seconds + 180:.0f} s", highlight=False)
+        volts = float(voltage) if voltage else BELIEVED_V
+        found[case] = direct(wanted, folder) if route == "direct" else through(wanted, folder, volts, route)
+    table = Table("case", "own error RMS \\[m]", "path error RMS \\[m]", "times direct", "late steps \\[%]")
+    base = found.get("direct")
+    for case, f in found.items():
+        ratio = f"{f.own_rms_m / base.own_rms_m:.2f} / {f.path_rms_m / base.path_rms_m:.2f}" if base else "–"
+        table.add_row(case, f"{f.own_rms_m:.4f}", f"{f.path_rms_m:.4f}", ratio, f"{100 * f.controllers_late:.1f}")
+    console().print(table)

@@ -33,9 +33,12 @@ LOG_TICKS = 20
 
 def make_model(
     fleet: str, vehicle: str, condition: str = "default", seed: int = 0, voltage_V: float = 16.0, path: str = "",
-    parameters: dict[str, float] | None = None, system: int = 1, start_s: float = 0.0,
+    parameters: dict[str, float] | None = None, system: int = 1, start_s: float = 0.0, water_s: float = 0.0,
 ) -> AutopilotModel:  # fmt: skip
-    """A vehicle of a fleet as the simulator has it: start, water, what differs from its description, sensors."""
+    """A vehicle of a fleet as the simulator has it: start, water, what differs from its description, sensors.
+
+    `water_s`: how long the water has been moving when the vehicle is put into it.
+    """
     settings = load_condition(condition)
     task = make_task(
         "follow_path" if path else "hold_station", TaskContext(load_fleet(fleet), settings, {}, path, seed)
@@ -47,7 +50,10 @@ def make_model(
     period_s = task.fleet.control_period_s
     world = World(task.fleet, task.start(), settings, seed, period_s, LASTING_S, current=task.current())
     index = task.fleet.names.index(vehicle)
-    plant = ThrusterPlant(world.plant.vehicles[index], world.states[index].copy(), voltage_V, world.plant.current)
+    water = world.plant.current
+    plant = ThrusterPlant(
+        world.plant.vehicles[index], world.states[index].copy(), voltage_V, lambda t_s, at_m: water(t_s + water_s, at_m)
+    )
     return AutopilotModel(plant, parameters, system, settings.sensors, seed, start_s)
 
 
@@ -105,6 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--voltage", type=float, default=16.0, help="V, of the battery")
     parser.add_argument("--system", type=int, default=1, help="MAVLink system id")
     parser.add_argument("--set", action="append", default=[], type=_parameter, metavar="NAME=VALUE", dest="parameters")
+    parser.add_argument(
+        "--water-since", type=float, default=None, metavar="S",
+        help="of the monotonic clock: when the water began to move, so that vehicles started apart share it",
+    )  # fmt: skip
     parser.add_argument("--log", type=Path, default=None, help="file for outputs and truth, JSON lines")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
@@ -116,9 +126,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _serve(given: argparse.Namespace) -> None:
+    now_s = time.monotonic()
     model = make_model(
         given.fleet, given.vehicle, given.condition, given.seed, given.voltage, given.path,
-        {**GOOD_PARAMETERS, **dict(given.parameters)}, given.system, time.monotonic(),
+        {**GOOD_PARAMETERS, **dict(given.parameters)}, given.system, now_s,
+        max(0.0, now_s - given.water_since) if given.water_since is not None else 0.0,
     )  # fmt: skip
     log = given.log.open("a", encoding="utf-8") if given.log else None
     StandIn(model, Link(given.link), log).serve()

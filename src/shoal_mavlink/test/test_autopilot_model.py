@@ -166,6 +166,16 @@ def test_ahead_is_north_and_rest_weighs() -> None:
     assert plant.state[0] > 0.1 and abs(plant.state[1]) < 0.05
 
 
+def test_vehicles_started_apart_share_the_water() -> None:
+    """The current of a wave that turns every 2 s, 2 s later: the other way up."""
+    now, later = (
+        stand_in.make_model("two", "bluerov2", "current_05_waves", path="circle", water_s=s).plant.plant
+        for s in (0.5, 2.5)
+    )
+    here = now.states[0, :3]
+    assert now.current(0.0, here)[2] == pytest.approx(-later.current(0.0, here)[2]) and now.current(0.0, here)[2] != 0
+
+
 def test_stand_in_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     for words, expected in (
         (["--vehicle", "nobody"], "expected one of: bluerov2, bluerov3"),

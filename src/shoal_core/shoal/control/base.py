@@ -16,6 +16,7 @@ from shoal.messages.directive import Directive
 from shoal.messages.health import Issue
 from shoal.messages.limits import Limits
 from shoal.messages.odometry import Odometry
+from shoal.messages.pilot import PilotInput
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
@@ -122,6 +123,9 @@ class Controller(ABC):
 
     def set_vehicle(self, vehicle: Vehicle) -> None:  # noqa: B027 - a controller without a model need not care
         """Another vehicle from the next step on."""
+
+    def on_pilot(self, message: PilotInput) -> None:  # noqa: B027 - most have none
+        """What a pilot sends."""
 
     def apply(self, settings: Any) -> None:
         """Other settings from the next step on; those that cannot change while running raise a ShoalError."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from shoal.messages.docking import DockingOrder
 from shoal.messages.health import Issue
 from shoal.messages.joining import Joining
+from shoal.messages.pilot import PilotInput
 from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
 
@@ -22,3 +24,4 @@ class Orders:
     issues: tuple[Issue, ...] = ()  # of guidance itself
     joining: Joining | None = None
     docking: DockingOrder | None = None
+    pilot: Mapping[str, PilotInput] = field(default_factory=dict)  # what a vehicle's pilot sends, by vehicle

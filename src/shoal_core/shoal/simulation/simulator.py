@@ -212,6 +212,8 @@ class FleetSimulator:
             self._docking.end()
         if orders.docking is not None:
             self._docking.apply(orders.docking)
+        for name, message in orders.pilot.items():
+            self.runtimes[name].agent.controller.on_pilot(message)
         if orders.placement is not None:
             self._placement = orders.placement
             for runtime in self.runtimes.values():

@@ -35,6 +35,7 @@ TASKS = {
     "dock": "shoal.tasks.dock:DockTask",
     "exchange": "shoal.tasks.exchange:Exchange",
     "join": "shoal.tasks.join:Join",
+    "pilot_dive": "shoal.tasks.pilot_dive:PilotDive",
     "recover": "shoal.tasks.recover:Recover",
     "step_response": "shoal.tasks.step_response:StepResponse",
 }
