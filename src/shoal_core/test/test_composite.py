@@ -35,7 +35,7 @@ def tree(count: int) -> Assembly:
     return Assembly(modules, tuple(joints))
 
 
-@pytest.mark.parametrize("assembly", [tree(2), tree(5), tree(10), joined_in_a_row(4, closed=True)])
+@pytest.mark.parametrize("assembly", [tree(2), tree(5), tree(10), tree(20), joined_in_a_row(4, closed=True)])
 def test_accelerations_equal_the_constraint_engines(assembly: Assembly) -> None:
     rng = np.random.default_rng(1)
     group = assembly.groups()[0]
@@ -43,7 +43,7 @@ def test_accelerations_equal_the_constraint_engines(assembly: Assembly) -> None:
     structure = structure_of(composite.vehicle)
     ode, theta = ode_function(structure), parameter_vector(composite.vehicle, structure)
     engine = ConstraintEngine(assembly, stabilise_per_s=0.0)
-    for _ in range(5):
+    for _ in range(5 if len(group) < 20 else 2):
         states = stacked(assembly, rng)
         thrusts = [rng.uniform(-15, 15, m.input_count) for m in assembly.modules.values()]
         wrenches = np.array([m.input_matrix @ u for m, u in zip(assembly.modules.values(), thrusts, strict=True)])

@@ -44,6 +44,27 @@ def generate(
         raise typer.Exit(1)
 
 
+@app.command("generate-assembly")
+def generate_assembly(
+    assembly: str = typer.Argument(help="Name of an assembly, or a file."),
+    output: Path = typer.Option(Path("models"), "--output", "-o", help="Folder for <assembly>/model.sdf."),
+    detachable: bool = typer.Option(False, "--detachable", help="Joints that open and close on topics."),
+) -> None:
+    """Write joined vehicles as one model with fixed joints."""
+    from shoal.assembly.file import load_assembly
+    from shoal.config.atomic import write_text
+    from shoal.console import out
+    from shoal_gazebo.assembly_model import render_assembly
+    from shoal_gazebo.generate import shipped_water
+
+    file = load_assembly(assembly)
+    text = render_assembly(file, shipped_water(), detachable)
+    path = output / file.name / "model.sdf"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    out().print(f"written      {path}", highlight=False, soft_wrap=True)
+
+
 def _checkout() -> Path:
     from shoal.config.files import config_roots
 
