@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test results mutants bench pictures lint format lock system dist distcheck clean distclean
+.PHONY: help setup run test results mutants fuzz bench pictures lint format lock system dist distcheck clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -45,6 +45,9 @@ results: setup  ## the campaigns behind docs/results and their tables; resumable
 
 mutants: setup  ## switch one rule off at a time in a scratch copy, and see a test fail
 	@$(BIN)/python tools/mutants.py $(ARGS)
+
+fuzz: setup  ## 10 000 spoilt files of every kind through shoal check (hours; CASES=200 for minutes): never a traceback
+	@SHOAL_FUZZ_CASES=$(or $(CASES),10000) $(BIN)/python -m pytest -q -n auto src/shoal_core/test/test_fuzz_files.py $(ARGS)
 
 bench: setup  ## all benchmarks
 	@$(BIN)/python -m shoal.cli bench all

@@ -90,3 +90,19 @@ def test_one_s_own_controller_in_a_campaign_and_every_table_names_it(tmp_path: P
     for table in tables:
         lines = [line for line in table.splitlines() if line.startswith("| ")][1:]
         assert sum(MINE in line for line in lines) == len(lines) / 2, table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebook_runs_from_top_to_bottom(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell in one namespace, as a kernel does; stored without outputs, so that none of them is out of date."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    cells = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) >= 3 and not any(cell["outputs"] for cell in cells)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for number, cell in enumerate(cells):
+        exec(compile("".join(cell["source"]), f"{notebook.name}[{number}]", "exec"), namespace)
+    table, closest = namespace["table"], namespace["closest"]
+    assert isinstance(table, pd.DataFrame) and len(table) == 6 and not table.failed.any()
+    assert len(closest) == 3  # type: ignore[arg-type]

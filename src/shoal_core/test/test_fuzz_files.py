@@ -1,6 +1,6 @@
 """Files of every kind with random mistakes: `shoal check` answers with a sentence, never with a traceback.
 
-A few cases of each kind in the suite; `SHOAL_FUZZ_CASES=10000 pytest test_fuzz_files.py` for a long look.
+A few cases of each kind in the suite; `make fuzz` for a long look (10 000 of each).
 """
 
 from __future__ import annotations

@@ -77,11 +77,12 @@ def _log(rr: Any, stream: Any, recording: Recording) -> None:
     stream.log("world/path", rr.LineStrips3D([ned_to_enu(recording.reference_m)], colors=[_rgb(GREY)]), static=True)
     for i, name in enumerate(recording.names):
         _log_vehicle(rr, stream, recording, i, f"world/{name}", times_s, states[:, i])
-        _log_series(rr, stream, f"depth/{name}", times_s, states[:, i, 2], name)
+        _log_series(rr, stream, f"depth/{name}", times_s, states[:, i, 2], name, COLOURS[i % len(COLOURS)])
     limits, names = recording.limits, recording.names
     for column, (a, b) in enumerate(recording.must_see):
         values = fov_angles_deg(states, recording.must_see)[:, column]
-        _log_series(rr, stream, f"sight/{names[a]}_{names[b]}", times_s, values, f"{names[a]} → {names[b]}")
+        _log_series(rr, stream, f"sight/{names[a]}_{names[b]}", times_s, values, f"{names[a]} → {names[b]}",
+                    COLOURS[a % len(COLOURS)])  # fmt: skip
     for column, (a, b) in enumerate(all_pairs(len(names))):
         values = distances_m(states)[:, column]
         _log_series(rr, stream, f"distance/{names[a]}_{names[b]}", times_s, values, f"{names[a]} – {names[b]}")
@@ -89,7 +90,8 @@ def _log(rr: Any, stream: Any, recording: Recording) -> None:
               "distance": (limits.distance_soft_m, limits.distance_hard_m)}  # fmt: skip
     for kind, (soft, hard) in bounds.items():
         for word, value in (("soft", soft), ("hard", hard)):
-            _log_series(rr, stream, f"{kind}/{word}_limit", times_s, np.full(len(times_s), value), f"{word} limit")
+            _log_series(rr, stream, f"{kind}/{word}_limit", times_s, np.full(len(times_s), value), f"{word} limit",
+                        GREY if word == "soft" else COLOURS[1])  # fmt: skip
 
 
 def _log_vehicle(
@@ -114,8 +116,8 @@ def _log_vehicle(
         stream.log(f"world/plans/{recording.names[index]}", rr.LineStrips3D([shown], colors=[colour]))
 
 
-def _log_series(rr: Any, stream: Any, path: str, times_s: Array, values: Array, label: str) -> None:
-    stream.log(path, rr.SeriesLines(names=label), static=True)
+def _log_series(rr: Any, stream: Any, path: str, times_s: Array, values: Array, label: str, colour: str = "") -> None:
+    stream.log(path, rr.SeriesLines(names=label, colors=[_rgb(colour)] if colour else None), static=True)
     stream.send_columns(path, [rr.TimeColumn(TIMELINE, duration=times_s)], rr.Scalars.columns(scalars=values))
 
 
