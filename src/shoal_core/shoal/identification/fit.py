@@ -39,6 +39,7 @@ class FitSettings:
     current_sigma_mps: float = 0.0  # 0: still water
     converged: float = 0.02  # largest step, in units of the unknown's own interval (one sigma)
     most_iterations: int = 60
+    axes: tuple[int, ...] = (0, 1, 2, 3, 4, 5)  # which are fitted; of the others only a window's start is believed
     only: tuple[str, ...] = ()  # unknowns to look for, all others stay; empty: look for all
     unexcited: float = 0.5  # an interval still wider than this share of the prior's: not seen, stays at the prior
 
@@ -87,6 +88,7 @@ class Problem:
         self.unknowns = tuple(vehicle_unknowns(vehicle)) + tuple(self._others(vehicle))
         self.prior = np.array([u.prior for u in self.unknowns])
         self.sigma = np.array([u.sigma for u in self.unknowns])
+        self.least = np.array([u.least for u in self.unknowns])
         first = round(UNKNOWN_S / self.step_s)
         self._windows = [
             (i, k) for i, d in enumerate(data) for k in range(first, len(d.states) - self.steps, self.steps)
@@ -97,6 +99,9 @@ class Problem:
                 f"of {settings.window_s:g} s"
             )
         self.weights = np.array([(noise or data[i].noise).weights for i, _ in self._windows])[:, None]  # (W,1,12)
+        self.weights = np.repeat(self.weights, self.steps + 1, axis=1)  # (W,K+1,12)
+        for axis in set(range(6)) - set(settings.axes):  # moved by forces that nobody logged
+            self.weights[:, 1:, [axis, 6 + axis]] = 0.0
         self.measured = np.array([self.data[i].states[k : k + self.steps + 1] for i, k in self._windows])
         self._run = FreeRun(self.structure, len(self._windows))
         self._dead_band = np.array([t.dead_band_N for t in vehicle.thrusters])
@@ -104,12 +109,12 @@ class Problem:
     def _others(self, vehicle: Vehicle) -> list[Unknown]:
         s = self.settings
         lag_s = float(np.mean(vehicle.input_lag_s))
-        found = [Unknown("thruster lag", "s", lag_s, s.lag_sigma_s, None, positive=True)]
+        found = [Unknown("thruster lag", "s", lag_s, s.lag_sigma_s, None, least=0.0)]
         found.append(Unknown("delay", "s", s.delay_s, s.delay_sigma_s, None))
         if s.thrust_scale_sigma > 0:
-            found.append(Unknown("thrust scale", "", 1.0, s.thrust_scale_sigma, None, positive=True))
+            found.append(Unknown("thrust scale", "", 1.0, s.thrust_scale_sigma, None, least=0.05))
         if s.sag_sigma > 0:
-            found.append(Unknown("sag", "per 100 N", 0.0, s.sag_sigma, None, positive=True))
+            found.append(Unknown("sag", "per 100 N", 0.0, s.sag_sigma, None, least=0.0))
         found += [Unknown(f"gain of {name}", "", 1.0, s.gain_sigma, None) for name in vehicle.input_names]
         if s.current_sigma_mps > 0:
             found += [Unknown(f"current {way}", "m/s", 0.0, s.current_sigma_mps, None) for way in ("north", "east")]
@@ -200,7 +205,12 @@ def fit(
     """
     settings = settings or FitSettings()
     problem = Problem(data, vehicle, noise, settings)
-    free = np.array([not settings.only or u.name in settings.only for u in problem.unknowns])
+    free = np.array([
+        (not settings.only or u.name in settings.only) and (u.axis is None or u.axis in settings.axes)
+        for u in problem.unknowns
+    ])  # fmt: skip
+    if not {3, 4} <= set(settings.axes):  # only roll and pitch show it
+        free &= np.array([u.name != "righting arm" for u in problem.unknowns])
     if not free.any():
         raise ShoalError(f"fit: only = {', '.join(settings.only)}; expected names of unknowns")
     solution = _solve(problem, problem.prior.copy(), problem.measured[:, 0].copy(), free, settings, progress)
@@ -238,88 +248,108 @@ def _solve(
     progress: Callable[[int, float], None] | None,
 ) -> _Solution:
     """Levenberg–Marquardt until the step is small in units of each unknown's own interval; never by a count."""
-    damping, cost = 1e-3, np.inf
-    floor = np.array([0.0 if u.positive else -np.inf for u in problem.unknowns])
+    damping = 1e-3
     information = np.where(free, 1 / problem.sigma**2, 0.0)
+    at = problem.linearise(values, starts)  # residuals and derivatives; those of an accepted step serve the next one
+    cost = float(np.sum(at[0] ** 2) + np.sum((values - problem.prior) ** 2 * information))
     for iteration in range(1, settings.most_iterations + 1):
-        residual, by_start, by_p = problem.linearise(values, starts)
-        prior_gap = (values - problem.prior) * np.sqrt(information)
-        now = float(np.sum(residual**2) + np.sum(prior_gap**2))
-        if iteration == 1:
-            cost = now
+        at_last = at
         while True:
-            step, moves, covariance = _normal_step(
-                residual, by_start, by_p, information, values, problem, free, damping
-            )
-            held = free & (values <= floor) & (step < 0)
-            if held.any():  # at its bound and pushed against it: the others go on without it
-                step, moves, _ = _normal_step(
-                    residual, by_start, by_p, information, values, problem, free & ~held, damping
-                )
-            trial, trial_starts = _bounded(values + step, problem), _moved(starts, moves)
-            after = float(np.sum(problem.residuals(trial, trial_starts) ** 2))
-            after += float(np.sum(((trial - problem.prior) ** 2) * information))
+            step, moves, covariance, promised = _bounded_step(at_last, information, values, problem, free, damping)
+            trial, trial_starts = np.maximum(values + step, problem.least), _moved(starts, moves)
+            at = problem.linearise(trial, trial_starts)
+            after = float(np.sum(at[0] ** 2) + np.sum((trial - problem.prior) ** 2 * information))
             if np.isfinite(after) and after <= cost * (1 + 1e-9):
                 break
-            damping *= 10
+            damping = max(10 * damping, 1e-4)
             if damping > 1e8:
                 raise ShoalError(
                     f"{problem.data[0].source}: the fit finds no better values; expected motion that the model can "
                     "follow at all (right thruster order and signs?)"
                 )
         size = float(np.max(np.abs((trial - values)[free]) / np.sqrt(np.diag(covariance))[free]))
-        values, starts, cost, damping = trial, trial_starts, after, max(damping / 10, 1e-9)
+        # Where the model is wrong, too, curvature that Gauss–Newton leaves out makes full steps overshoot to and fro.
+        kept = (cost - after) / max(promised, 1e-12 * cost)
+        damping = max(damping / 10, 1e-9) if kept > 0.75 else min(4 * max(damping, 1e-3), 10.0) if kept < 0.25 else damping
+        values, starts, cost = trial, trial_starts, after
         if progress is not None:
             progress(iteration, size)
-        if size < settings.converged:
+        if size < settings.converged and damping < 1:  # a step that only the damping made small proves nothing
             break
     else:
         raise ShoalError(
             f"{problem.data[0].source}: not converged after {settings.most_iterations} iterations (last step "
             f"{size:.2g} sigma); expected longer or richer motion"
         )
-    residual, by_start, by_p = problem.linearise(values, starts)
-    _, _, covariance = _normal_step(residual, by_start, by_p, information, values, problem, free, 0.0)
-    freedom = residual.size - starts.shape[0] * 12 - int(free.sum())
+    residual = at[0]
+    covariance = _NormalEquations(at, information, values, problem).covariance(free)
+    freedom = int(np.count_nonzero(problem.weights)) - starts.shape[0] * 12 - int(free.sum())
     return _Solution(values, starts, covariance, float(np.sum(residual**2)) / freedom, iteration, residual)
 
 
-def _normal_step(
-    residual: Array,
-    by_start: Array,
-    by_p: Array,
-    information: Array,
-    values: Array,
-    problem: Problem,
-    free: NDArray[np.bool_],
-    damping: float,
-) -> tuple[Array, Array, Array]:
-    """One step of the unknowns (P,) and of the start states (W,12); start states eliminated window by window."""
-    w, count = residual.shape[0], by_p.shape[-1]
-    r = residual.reshape(w, -1)
-    js, jp = by_start.reshape(w, -1, 12), by_p.reshape(w, -1, count)
-    ss = js.transpose(0, 2, 1) @ js
-    ss[:, range(12), range(12)] *= 1 + damping
-    sp, gs = js.transpose(0, 2, 1) @ jp, np.einsum("wri,wr->wi", js, r)
-    solved_p, solved_g = np.linalg.solve(ss, sp), np.linalg.solve(ss, gs[..., None])[..., 0]
-    h = np.einsum("wri,wrj->ij", jp, jp) - np.einsum("wki,wkj->ij", sp, solved_p)
-    g = np.einsum("wri,wr->i", jp, r) - np.einsum("wki,wk->i", sp, solved_g)
-    h += np.diag(information)
-    g = g + information * (values - problem.prior)
-    covariance = np.diag(problem.sigma**2)  # of what stays at its prior
-    index = np.flatnonzero(free)
-    inner = h[np.ix_(index, index)]
-    covariance[np.ix_(index, index)] = np.linalg.inv(inner)
-    step = np.zeros(count)
-    step[index] = -np.linalg.solve(inner + damping * np.diag(np.diag(inner)), g[index])
-    moves = -(solved_g + solved_p @ step)
-    return step, moves, covariance
+Linearised = tuple[Array, Array, Array]  # residuals, derivatives by start errors and by unknowns
 
 
-def _bounded(values: Array, problem: Problem) -> Array:
-    """Drag, lag and scale stay positive."""
-    floor = np.array([0.0 if u.positive else -np.inf for u in problem.unknowns])
-    return np.maximum(values, floor)
+class _NormalEquations:
+    """Of the unknowns alone; start states are eliminated window by window (Schur complement)."""
+
+    def __init__(
+        self, at: Linearised, information: Array, values: Array, problem: Problem, damping: float = 0.0
+    ) -> None:
+        residual, by_start, by_p = at
+        w, count = residual.shape[0], by_p.shape[-1]
+        r = residual.reshape(w, -1)
+        js, jp = by_start.reshape(w, -1, 12), by_p.reshape(w, -1, count)
+        ss = js.transpose(0, 2, 1) @ js
+        ss[:, range(12), range(12)] *= 1 + damping
+        sp, gs = js.transpose(0, 2, 1) @ jp, np.einsum("wri,wr->wi", js, r)
+        self._solved_p, self._solved_g = np.linalg.solve(ss, sp), np.linalg.solve(ss, gs[..., None])[..., 0]
+        flat, across = jp.reshape(-1, count), sp.reshape(-1, count)
+        self._h = flat.T @ flat - across.T @ self._solved_p.reshape(-1, count) + np.diag(information)
+        self._g = flat.T @ r.ravel() - across.T @ self._solved_g.ravel() + information * (values - problem.prior)
+        self._prior_sigma, self._by_starts = problem.sigma, float(np.sum(gs * self._solved_g))
+
+    def decrease(self, step: Array) -> float:
+        """Of the cost, were the residuals linear."""
+        return self._by_starts - float(step @ (2 * self._g + self._h @ step))
+
+    def covariance(self, free: NDArray[np.bool_]) -> Array:
+        """(P,P); what stays at its prior keeps the prior's."""
+        found, index = np.diag(self._prior_sigma**2), np.flatnonzero(free)
+        found[np.ix_(index, index)] = np.linalg.inv(self._h[np.ix_(index, index)])
+        return found
+
+    def step(self, free: NDArray[np.bool_], given: Array, damping: float) -> Array:
+        """(P,) of the free unknowns, the others moving by `given`."""
+        step, index = np.where(free, 0.0, given), np.flatnonzero(free)
+        inner = self._h[np.ix_(index, index)]
+        gradient = self._g[index] + self._h[index] @ step
+        step[index] = -np.linalg.solve(inner + damping * np.diag(np.diag(inner)), gradient)
+        return step
+
+    def start_moves(self, step: Array) -> Array:
+        """(W,12) of the start states that go with a step of the unknowns."""
+        return -(self._solved_g + self._solved_p @ step)
+
+
+def _bounded_step(
+    at: Linearised, information: Array, values: Array, problem: Problem, free: NDArray[np.bool_], damping: float
+) -> tuple[Array, Array, Array, float]:
+    """One step of the unknowns (P,) and of the start states (W,12), covariance (P,P), and what the cost should lose.
+
+    An unknown that would pass its bound goes to the bound, and the others are solved for anew: a step that is merely
+    clipped leaves them where they would be right for a value that is not allowed, and the fit zigzags.
+    """
+    equations = _NormalEquations(at, information, values, problem, damping)
+    to_bound = problem.least - values
+    inner, given = free.copy(), np.zeros(len(values))
+    while True:
+        step = equations.step(inner, given, damping)
+        past = inner & (step < to_bound)
+        if not past.any():
+            return step, equations.start_moves(step), equations.covariance(free), equations.decrease(step)
+        inner &= ~past
+        given[past] = to_bound[past]
 
 
 def _moved(starts: Array, moves: Array) -> Array:

@@ -25,7 +25,7 @@ class Unknown:
     sigma: float
     apply: Callable[[Vehicle, float], Vehicle] | None  # None: not a number of the vehicle
     axis: int | None = None  # which has to be moved for it to be seen
-    positive: bool = False
+    least: float = -np.inf  # it never gets below this
 
 
 def vehicle_unknowns(vehicle: Vehicle) -> list[Unknown]:
@@ -40,17 +40,19 @@ def vehicle_unknowns(vehicle: Vehicle) -> list[Unknown]:
         for i, axis in enumerate(AXES):
             largest = float(diagonal[3 * (i // 3) : 3 * (i // 3) + 3].max())
             sigma = max(RELATIVE * float(diagonal[i]), FLOOR * largest, 1e-6)
+            least = 0.0
             if key == "added_mass":  # the mass in the file may be off as well
-                sigma = max(sigma, 0.2 * (vehicle.mass_kg if i < 3 else float(vehicle.inertia_kgm2[i - 3, i - 3])))
+                dry = vehicle.mass_kg if i < 3 else float(vehicle.inertia_kgm2[i - 3, i - 3])
+                sigma, least = max(sigma, 0.2 * dry), -0.9 * dry
             found.append(
                 Unknown(
                     f"{axis} {key.replace('_', ' ')}", units[i // 3], float(diagonal[i]), sigma, _diagonal(key, i), i,
-                    positive=key != "added_mass",
+                    least,
                 )
             )  # fmt: skip
     # The mass couples surge with pitch and sway with roll where the CG is off the origin. Held at a wrong value it
     # would set the scale of all thrust.
-    found.append(Unknown("mass", "kg", vehicle.mass_kg, 0.2 * vehicle.mass_kg, _mass, positive=True))
+    found.append(Unknown("mass", "kg", vehicle.mass_kg, 0.2 * vehicle.mass_kg, _mass, least=0.1 * vehicle.mass_kg))
     net_N = vehicle.weight_N - vehicle.buoyancy_N
     found.append(Unknown("net weight", "N", net_N, 3.0, _net_weight, 2))
     arm_m = float(vehicle.cg_m[2] - vehicle.cb_m[2])
