@@ -37,6 +37,20 @@ class Mutant:
 FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
 MUTANTS = (
     Mutant(
+        "adaptation_bounds",
+        "estimation/model_adaptation.py",
+        "self._found = [min(max(x, low), high) for x, (low, high) in zip(self._found, self._limits, strict=True)]",
+        "pass",
+        ("test_model_adaptation.py",),
+    ),
+    Mutant(
+        "excitation_distance",
+        "control/excitation.py",
+        "if nearest_m < s.least_distance_m:",
+        "if False:",
+        ("test_excitation.py",),
+    ),
+    Mutant(
         "take_over",
         "fleet/handover.py",
         "if t_s - self._heard_s < self.take_over_s - 1e-9:",

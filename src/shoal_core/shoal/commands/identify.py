@@ -38,6 +38,10 @@ def identify(
         0.0, help="One sigma of the share of thrust lost per 100 N of all thrusters (battery sag); 0: none."
     ),
     current: float = typer.Option(0.0, help="One sigma of an unknown steady current, m/s; 0: still water."),
+    axes: str = typer.Option(
+        None, help="Axes to fit, e.g. surge,sway,heave,yaw where an autopilot holds roll and pitch unlogged; else all."
+    ),
+    window_s: float = typer.Option(1.0, "--window", min=0.5, max=8.0, help="Length of the shooting windows, seconds."),
     hold_out: float = typer.Option(
         0.0, min=0.0, max=0.6, help="Share of each recording's end that is left out of the fit, for the free runs."
     ),
@@ -61,6 +65,7 @@ def identify(
             raise ShoalError(f"identify: --seeds {seeds}; expected with --fly, and without --out and --page")
         _precision(vehicle, parameter_set, condition, range(seed, seed + seeds), level)
         return
+    fitted_axes = _axes(axes)
     prior = load_vehicle(vehicle, parameter_set)
     if out_file is not None:
         check_writable(out_file)
@@ -68,7 +73,9 @@ def identify(
         data = [_flown(prior.name, vehicle, parameter_set, condition, seed, level)]
     else:
         data = [piece for path in recordings for piece in read_motion(path, prior, name, columns)]
-    settings = FitSettings(thrust_scale_sigma=thrust_scale, current_sigma_mps=current, sag_sigma=sag)
+    settings = FitSettings(
+        window_s=window_s, thrust_scale_sigma=thrust_scale, current_sigma_mps=current, sag_sigma=sag, axes=fitted_axes
+    )
 
     err = Console(stderr=True)
 
@@ -93,6 +100,18 @@ def identify(
     if out_file is not None:
         write_parameter_set(found, prior, vehicle, fitted, out_file, datetime.date.today().isoformat())
         console.print(f"written: {out_file} (use it as `type: {out_file}` in a fleet file)")
+
+
+def _axes(given: str | None) -> tuple[int, ...]:
+    from shoal.errors import ShoalError
+    from shoal.vehicles.description import AXES
+
+    if given is None:
+        return tuple(range(6))
+    names = [name.strip() for name in given.split(",")]
+    if stray := [name for name in names if name not in AXES]:
+        raise ShoalError(f"identify: --axes names '{stray[0]}'; expected some of {', '.join(AXES)}")
+    return tuple(sorted({AXES.index(name) for name in names}))
 
 
 def _split(data: list[MotionData], share: float) -> tuple[list[MotionData], list[MotionData]]:

@@ -1,7 +1,8 @@
 """A minute of motion from which a vehicle's numbers can be found: random levels on four axes, roll and pitch held.
 
 Levels of thrust on surge, sway, heave and yaw are drawn anew every half to three seconds, so that acceleration and
-steady speed are both there. A soft box pushes back; past a hard one the vehicle is stopped.
+steady speed are both there. A soft box pushes back; past a hard one, out of its depth or too near to another vehicle
+it is stopped.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ class ExcitationSettings(FileModel):
     longest_s: float = Field(default=3.0, gt=0, description="… and at most")
     box_m: float = Field(default=1.0, gt=0, description="half side of the room; beyond it the vehicle is pushed back")
     hard_box_m: float = Field(default=4.0, gt=0, description="… and beyond this one it is stopped")
+    least_depth_m: float = Field(default=0.3, description="nearer to the surface the vehicle is stopped")
+    most_depth_m: float = Field(default=1e3, gt=0, description="… and deeper than this, above the bottom")
+    least_distance_m: float = Field(default=1.2, gt=0, description="… and with another vehicle nearer than this")
     attitude_radps: float = Field(default=2.5, gt=0, description="bandwidth that holds roll and pitch")
     seed: int = Field(default=0, ge=0)
 
@@ -51,7 +55,7 @@ class ExcitationController(Controller):
         self.set_vehicle(context.vehicle)
         self._middle_m: Array | None = None
         self._levels, self._until_s = np.zeros(6), np.full(6, -np.inf)
-        self._left = False
+        self._stopped: Issue | None = None
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another vehicle: other levels."""
@@ -69,19 +73,32 @@ class ExcitationController(Controller):
         if self._middle_m is None:
             self._middle_m = state[POSITION].copy()
         away_m = state[POSITION] - self._middle_m
-        self._left |= bool(np.abs(away_m).max() > self.settings.hard_box_m)
-        wrench = self._hold(state)
-        if self._left:
-            issue = Issue(Code.LEFT_ITS_ROOM, Severity.ERROR, value=float(np.abs(away_m).max()))
+        self._stopped = self._stopped or self._reason(estimate, away_m, neighbours)
+        if self._stopped is not None:  # for good: whoever set it going has to look first
             return ControlOutput(
-                np.zeros_like(estimate.previous_N), np.array([estimate.start_s]), state[None], issues=(issue,)
+                np.zeros_like(estimate.previous_N), np.array([estimate.start_s]), state[None], issues=(self._stopped,)
             )
+        wrench = self._hold(state)
         self._draw(t_s)
         wrench += self._levels
         wrench[:3] += matrix(state[ATTITUDE]).T @ (
             self._back(away_m, matrix(state[ATTITUDE]) @ state[VELOCITY]) + self._net
         )
         return ControlOutput.of_thrust(self._allocate(wrench), estimate)
+
+    def _reason(self, estimate: Estimate, away_m: Array, neighbours: NeighbourForecast) -> Issue | None:
+        """Why to stop, if there is a reason."""
+        s, here = self.settings, estimate.state[POSITION]
+        farthest_m, depth_m = float(np.abs(away_m).max()), float(here[2])
+        if farthest_m > s.hard_box_m:
+            return Issue(Code.LEFT_ITS_ROOM, Severity.ERROR, value=farthest_m)
+        if not s.least_depth_m <= depth_m <= s.most_depth_m:
+            return Issue(Code.LEFT_ITS_DEPTH, Severity.ERROR, value=depth_m)
+        others_m = neighbours.at(np.array([estimate.start_s])).positions_m.reshape(-1, 3)
+        nearest_m = min((float(np.linalg.norm(other - here)) for other in others_m), default=np.inf)
+        if nearest_m < s.least_distance_m:
+            return Issue(Code.TOO_CLOSE_TO_EXCITE, Severity.ERROR, value=nearest_m)
+        return None
 
     def _draw(self, t_s: float) -> None:
         for axis in EXCITED:

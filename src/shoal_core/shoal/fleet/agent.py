@@ -14,7 +14,7 @@ from shoal.control.base import Controller, ControlOutput, Estimate
 from shoal.control.station_keeping import StationKeeping
 from shoal.control.steady_thrust import SteadyThrust
 from shoal.estimation.ekf import RATE_BLOCK, StateEstimator
-from shoal.estimation.mass_adaptation import MassAdaptation
+from shoal.estimation.model_adaptation import ModelAdaptation, down_of
 from shoal.estimation.timing_bank import TimingEstimate
 from shoal.fleet.actuation import Actuation, carried_over
 from shoal.fleet.agent_settings import AgentSettings, Timing
@@ -28,13 +28,13 @@ from shoal.fleet.oscillation import OscillationWatch
 from shoal.fleet.overdrive import Leads, Overdrive, predicted
 from shoal.fleet.own_plan import own_plan
 from shoal.fleet.thruster_use import ThrusterUse
-from shoal.frames import yaw_of
+from shoal.frames import matrix, yaw_of
 from shoal.messages.command import Command
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
-from shoal.messages.state import ATTITUDE, POSITION, RATE
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.messages.trajectory import closest_m2
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.scale import VehicleScale
@@ -64,7 +64,8 @@ class Agent:
         self._fit(self._use.fitted(vehicle))
         self._gate, self._scale = Gate(settings.gate), VehicleScale.of(vehicle)
         fitted = self._scale.fit(settings.monitor)
-        self._monitor, self._mass = HealthMonitor(fitted), MassAdaptation(fitted.weigh_N, self._scale.force)
+        self._monitor = HealthMonitor(fitted)
+        self._model = ModelAdaptation(vehicle, self._scale.fit(settings.adaptation))
         self._watch = OdometryWatch(settings.gate)
         self._oscillation = OscillationWatch(self._scale.fit(settings.oscillation))
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
@@ -91,6 +92,10 @@ class Agent:
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
+        self._model = ModelAdaptation(vehicle, VehicleScale.of(vehicle).fit(self.settings.adaptation))
+        self._exchange(vehicle)
+
+    def _exchange(self, vehicle: Vehicle) -> None:
         vehicle = self._use.fitted(vehicle)
         same = vehicle.input_count == self.vehicle.input_count
         kept = self._actuation, self._previous_N, self._acting_N
@@ -233,7 +238,7 @@ class Agent:
         if not estimator.is_finite:  # then nothing may be learnt from it
             self._start_from(odometry)
             return None
-        self._adapt_mass(odometry.stamp_s)
+        self._adapt(odometry.stamp_s)
         self._oscillation.see(odometry.stamp_s, estimator.state[RATE], estimator, self._actuation.probes)
         if self._use.see(odometry, self._stamp_s, pushed_Ns, estimator, slow=watch.slowness > 1.0):
             self._refit()
@@ -248,13 +253,14 @@ class Agent:
 
     def _start_from(self, odometry: Odometry) -> None:
         self.estimator.reset(odometry)
+        self._model.clear()
         self._actuation.begin(odometry)
         self._stamp_s = odometry.stamp_s
 
     def _refit(self) -> None:
         """Other thrusters are used from now on; the wrench in all stays what it is."""
         before, force_N = self.vehicle.input_matrix, self._actuation.force_N
-        self.set_vehicle(self.vehicle)
+        self._exchange(self.vehicle)
         self.estimator.explain((self.vehicle.input_matrix - before) @ force_N)
 
     def put_out_of_use(self, names: str) -> None:
@@ -262,19 +268,16 @@ class Agent:
         self._use.order(names)
         self._refit()
 
-    def _adapt_mass(self, t_s: float) -> None:
-        """Weight that the model cannot explain turns with the vehicle, which a wrench of the body does not."""
+    def _adapt(self, t_s: float) -> None:
+        """Mass and drag that the description has wrong, before they are taken for a wrench that never ends."""
         if self._keeps_depth:  # the water carries what it weighs
             return
-        w, x, y, z = self.estimator.state[ATTITUDE].tolist()
-        forward, right, down, *_ = self.estimator.wrench.tolist()
-        axis = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)  # down, seen from the vehicle
-        down_N = axis[0] * forward + axis[1] * right + axis[2] * down
-        weight_N = self._mass.weight_N(t_s, self.vehicle.weight_N, down_N)
-        if weight_N is None:
-            return
-        self.set_vehicle(self.vehicle.scaled(mass=weight_N / self.vehicle.weight_N))
-        self.estimator.explain(np.array([*(down_N * a for a in axis), 0.0, 0.0, 0.0]))
+        e = self.estimator
+        through = e.state[VELOCITY] - matrix(e.state[ATTITUDE]).T @ e.current
+        change = self._model.see(t_s, down_of(e.state[ATTITUDE].tolist()), through.tolist(), e.wrench[:3].tolist())
+        if change is not None:
+            self._exchange(self.vehicle.scaled(mass=change.mass, damping=change.damping))
+            e.explain(np.concatenate([change.explained_N, np.zeros(3)]))
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
@@ -396,8 +399,8 @@ class Agent:
         found: tuple[Issue, ...] = () if issue is None else (issue,)
         if output is not None:
             found += output.issues
-        if self._mass.done:
-            found += (Issue(Code.MASS_REPLACED, Severity.WARNING, value=self.vehicle.mass_kg),)
+        if self._model.differs:
+            found += (Issue(Code.MODEL_ADAPTED, Severity.WARNING, value=self.vehicle.mass_kg),)
         found += self._actuation.issues() + self._watch.issues() + self._oscillation.issues() + self._use.issues()
         if not self._position_reliable:
             found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)

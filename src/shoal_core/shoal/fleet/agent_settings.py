@@ -8,6 +8,7 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.estimation.ekf import EstimatorSettings
+from shoal.estimation.model_adaptation import AdaptationSettings
 from shoal.estimation.thruster_faults import ThrusterWatchSettings
 from shoal.estimation.timing_bank import TimingBankSettings
 from shoal.fleet.gate import GateSettings
@@ -25,6 +26,7 @@ class AgentSettings(FileModel):
     monitor: MonitorSettings = MonitorSettings()
     timing: TimingBankSettings = TimingBankSettings()
     oscillation: OscillationSettings = OscillationSettings()
+    adaptation: AdaptationSettings = AdaptationSettings()
     thrusters: ThrusterWatchSettings = ThrusterWatchSettings()
     thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")
     moment_lead: float = Field(

@@ -23,12 +23,6 @@ class MonitorSettings(FileModel):
         json_schema_extra=scales_with("force"),
     )
     unexplained_Nm: float = Field(default=15.0, gt=0, json_schema_extra=scales_with("moment"))
-    weigh_N: float = Field(
-        default=260.0,
-        gt=0,
-        description="unexplained weight, four times what can be lifted: the mass must be wrong",
-        json_schema_extra=scales_with("force"),
-    )
     late_s: float = Field(default=2.0, gt=0, description="age of a neighbour's plan")
     hard_slack: float = Field(default=0.02, gt=0, description="planned violation, in metres or as a cosine")
     linger_s: float = Field(default=2.0, ge=0, description="how long an issue stands after its reason has gone")

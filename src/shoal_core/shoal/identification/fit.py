@@ -257,9 +257,11 @@ def _solve(
         while True:
             step, moves, covariance, promised = _bounded_step(at_last, information, values, problem, free, damping)
             trial, trial_starts = np.maximum(values + step, problem.least), _moved(starts, moves)
-            at = problem.linearise(trial, trial_starts)
-            after = float(np.sum(at[0] ** 2) + np.sum((trial - problem.prior) ** 2 * information))
-            if np.isfinite(after) and after <= cost * (1 + 1e-9):
+            after = np.inf
+            if np.isfinite(trial).all():
+                at = problem.linearise(trial, trial_starts)
+                after = float(np.sum(at[0] ** 2) + np.sum((trial - problem.prior) ** 2 * information))
+            if np.isfinite(at[2]).all() and after <= cost * (1 + 1e-9):
                 break
             damping = max(10 * damping, 1e-4)
             if damping > 1e8:
@@ -270,7 +272,9 @@ def _solve(
         size = float(np.max(np.abs((trial - values)[free]) / np.sqrt(np.diag(covariance))[free]))
         # Where the model is wrong, too, curvature that Gauss–Newton leaves out makes full steps overshoot to and fro.
         kept = (cost - after) / max(promised, 1e-12 * cost)
-        damping = max(damping / 10, 1e-9) if kept > 0.75 else min(4 * max(damping, 1e-3), 10.0) if kept < 0.25 else damping
+        damping = (
+            max(damping / 10, 1e-9) if kept > 0.75 else min(4 * max(damping, 1e-3), 10.0) if kept < 0.25 else damping
+        )
         values, starts, cost = trial, trial_starts, after
         if progress is not None:
             progress(iteration, size)

@@ -45,9 +45,11 @@ class Code(str, Enum):
     DEADLINE_MISSED = "deadline_missed"
     SOLVER_COMPILING = "solver_compiling"
     LEFT_ITS_ROOM = "left_its_room"
+    LEFT_ITS_DEPTH = "left_its_depth"
+    TOO_CLOSE_TO_EXCITE = "too_close_to_excite"
     # still steering, but in trouble
     MODEL_MISMATCH = "model_mismatch"
-    MASS_REPLACED = "mass_replaced"
+    MODEL_ADAPTED = "model_adapted"
     POSITION_NOISE = "position_noise"
     TIMING_DIFFERS = "timing_differs"
     TIMING_AT_EDGE = "timing_at_edge"

@@ -48,6 +48,14 @@ WORDS: dict[Code, tuple[str, str]] = {
         "left its room",
         "is {value:.1f} m from where the excitation began; zero thrust",
     ),
+    Code.LEFT_ITS_DEPTH: (
+        "left the depths that the excitation may use",
+        "is at a depth of {value:.1f} m, outside those that the excitation may use; zero thrust",
+    ),
+    Code.TOO_CLOSE_TO_EXCITE: (
+        "another vehicle is too close for an excitation",
+        "another vehicle is {value:.1f} m away, too close for an excitation; zero thrust",
+    ),
     Code.SOLVER_FAILED: ("solver failed", "solver failed with status {value:.0f}"),
     Code.CONTROLLER_RAISED: ("controller failed", "controller raised {subject}"),
     Code.DEADLINE_MISSED: ("solver missed its deadline", "solver took {value:.0f} ms, more than the deadline"),
@@ -57,11 +65,11 @@ WORDS: dict[Code, tuple[str, str]] = {
     ),
     Code.MODEL_MISMATCH: (
         "model does not match the vehicle: large unexplained force",
-        "model does not match the vehicle: unexplained force of {value:.0f} N",
+        "model does not match the vehicle: unexplained force of {value:.0f} N (shoal identify finds its numbers)",
     ),
-    Code.MASS_REPLACED: (
-        "configured mass does not match the weight: using the estimated mass",
-        "configured mass does not match the weight: using {value:.1f} kg",
+    Code.MODEL_ADAPTED: (
+        "configured mass or drag does not match the motion: using estimates",
+        "configured mass or drag does not match the motion: using {value:.1f} kg (shoal identify finds all numbers)",
     ),
     Code.POSITION_NOISE: (
         "position noise too high, holding until the estimate converges",
