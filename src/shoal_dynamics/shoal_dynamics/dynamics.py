@@ -93,7 +93,7 @@ class DynamicsNode(Node):
         self._start_s = declare(self, "start_timeout_s", 30.0, "s of wall time to wait for everybody at start", low=0.0)
         self._reference = declare(self, "wait_for_reference", True, "the start waits for /fleet/reference too")
         self._recorded = declare(self, "wait_for_recorder", False, "the start waits for a recorder of the truth")
-        declare(self, "paused", False, "the clock stands", read_only=False)
+        declare(self, "paused", False, "the simulation is paused", read_only=False)
         self._figures = declare(self, "figures_file", "", "file for latency and jitter at the end; empty: none")
         if self.rate == 0 and not self.lockstep:
             raise ShoalError("rate = 0 without lockstep; expected lockstep, or no controller could follow")

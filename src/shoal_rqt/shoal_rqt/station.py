@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from shoal_rqt import updates
-from shoal_rqt.model import FleetModel
+from shoal_rqt.model import Event, FleetModel
 from shoal_rqt.qt import QShortcut, Qt, QtCore, QtGui, QtWidgets
 from shoal_rqt.requests import Link
 from shoal_rqt.theme import LIGHT, THEMES, Theme, apply_theme
@@ -18,6 +18,7 @@ from shoal_rqt.widgets.environment_panel import EnvironmentPanel
 from shoal_rqt.widgets.event_line import EventLine
 from shoal_rqt.widgets.fleet_view import FleetView
 from shoal_rqt.widgets.key_list import KeyList
+from shoal_rqt.widgets.plot_panel import PlotPanel
 from shoal_rqt.widgets.recording_panel import RecordingPanel
 from shoal_rqt.widgets.test_panel import TestPanel
 from shoal_rqt.widgets.tuning_panel import TuningPanel
@@ -25,6 +26,7 @@ from shoal_rqt.widgets.vehicle_card import VehiclePanel
 from shoal_rqt.widgets.waypoint_panel import WaypointPanel
 
 POLL_MS = 50  # how often updates are taken in
+BEEP_S = 2.0  # of wall time, between two alarm sounds
 DRAW_S, NUMBERS_S = 0.1, 0.2  # how often views and numbers are redrawn
 
 
@@ -48,6 +50,9 @@ class Station(QtWidgets.QWidget):
         self.environment_panel = EnvironmentPanel(model, link)
         self.recording_panel = RecordingPanel(model, link)
         self.tuning_panel = TuningPanel(model, link)
+        self.plot_panel = PlotPanel(model)
+        self.muted, self._beeped_s = False, float("-inf")
+        self._alarmed: Event | None = None
         self.events = EventLine(model)
         self._drawn_s = self._numbers_s = float("-inf")
         self._build()
@@ -62,6 +67,7 @@ class Station(QtWidgets.QWidget):
         panels = {
             "Vehicles": self.vehicle_panel, "Waypoints": self.waypoint_panel, "Tests": self.test_panel,
             "Water, link": self.environment_panel, "Record": self.recording_panel, "Tune": self.tuning_panel,
+            "Plots": self.plot_panel,
         }  # fmt: skip
         for number, (name, panel) in enumerate(panels.items(), 1):
             self.tabs.addTab(panel, name)
@@ -110,6 +116,7 @@ class Station(QtWidgets.QWidget):
             "Ctrl+L": ("clear trails", view.clear_trails),
             "Ctrl+R": ("record, start or stop", self.recording_panel.toggle),
             "Ctrl+D": ("dark or light", self.change_theme),
+            "Ctrl+M": ("alarm sound, on or off", self.toggle_sound),
         }
         self.shortcuts = {key: words for key, (words, _) in keys.items()}
         self.keys: KeyList = KeyList(self.shortcuts, self)
@@ -139,6 +146,7 @@ class Station(QtWidgets.QWidget):
             else:
                 self.model.apply(item, wall_s)
         self.model.check(wall_s)
+        self._sound_alarm(wall_s)
         if wall_s - self._drawn_s >= DRAW_S:
             self._drawn_s = wall_s
             self.draw(wall_s)
@@ -154,12 +162,34 @@ class Station(QtWidgets.QWidget):
     def show_numbers(self, wall_s: float) -> None:
         """Panels; those behind another tab wait until they are looked at."""
         self.events.refresh()
+        self.plot_panel.sample(wall_s)
         self.tuning_panel.refresh(self.theme)
         shown = self.tabs.currentWidget()
         if shown is self.vehicle_panel:
             self.vehicle_panel.refresh(self.theme, wall_s)
+        elif shown is self.plot_panel:
+            self.plot_panel.refresh(self.theme)
         elif shown in (self.waypoint_panel, self.test_panel, self.environment_panel, self.recording_panel):
             shown.refresh()
+
+    def _sound_alarm(self, wall_s: float) -> None:
+        """One beep for what is bad and new; many at once are one."""
+        newest = next((event for event in reversed(self.model.events) if event.level >= 2), None)
+        if newest is None or newest is self._alarmed:
+            return
+        self._alarmed = newest
+        if not self.muted and wall_s - self._beeped_s >= BEEP_S:
+            self._beeped_s = wall_s
+            self.beep()
+
+    def beep(self) -> None:
+        """The desktop's own sound."""
+        QtWidgets.QApplication.beep()
+
+    def toggle_sound(self) -> None:
+        """Alarms beep, or do not; said in the events either way."""
+        self.muted = not self.muted
+        self.update_queue.put(updates.EventUpdate(0, f"alarm sound {'off' if self.muted else 'on'} (Ctrl+M)"))
 
     # -- around it ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,38 @@ def test_the_whole_path_of_a_test_is_drawn_and_goes_with_it(station: Station) ->
     assert np.size(station.view._fleet.path.getData()[0]) == 0  # what cannot be read is not drawn
     send(station, updates.TestUpdate(status), updates.TestUpdate({"state": "idle", "test": "circle"}))
     assert np.size(station.view._fleet.path.getData()[0]) == 0
+
+
+def test_sight_and_distance_are_plotted_over_time_with_their_limits(station: Station) -> None:
+    panel = station.plot_panel
+    station.tabs.setCurrentWidget(panel)
+    for step in range(5):
+        odometry = replace(state(0.0, -1.1 - 0.1 * step, 90.0), stamp_s=float(step))
+        send(station, updates.ClockUpdate(float(step)), updates.OdometryUpdate("bluerov2", odometry),
+             updates.OdometryUpdate("bluerov3", state(0.0, 1.1, -60.0)))  # fmt: skip
+    angle, distance = panel.curves["bluerov3"]
+    times_s, degrees = angle.getData()
+    assert times_s.tolist() == [-4.0, -3.0, -2.0, -1.0, 0.0] and degrees == pytest.approx(30.0, abs=0.1)
+    assert distance.getData()[1] == pytest.approx([2.2, 2.3, 2.4, 2.5, 2.6])
+    limits = station.model.limits
+    assert [line.value() for line in panel.limits[0]] == [limits.sight_soft_deg, limits.sight_hard_deg]
+    send(station, updates.ClockUpdate(0.5))  # a reset: what was before is of another run
+    assert len(angle.getData()[0]) <= 1
+
+
+def test_an_alarm_beeps_once_and_can_be_muted(station: Station, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[int] = []
+    monkeypatch.setattr(station, "beep", lambda: heard.append(1))
+    send(station, updates.EventUpdate(1, "a warning"))
+    assert heard == []
+    send(station, updates.EventUpdate(2, "a fault"), updates.EventUpdate(2, "another"))
+    send(station)
+    assert heard == [1]
+    QtTest.QTest.keyClick(station, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+    assert station.muted
+    station._beeped_s = float("-inf")
+    send(station, updates.EventUpdate(2, "a third fault"))
+    assert heard == [1] and any("alarm sound off" in event.text for event in station.model.events)
 
 
 def test_a_picture_with_a_lost_vehicle_is_refused(station: Station) -> None:

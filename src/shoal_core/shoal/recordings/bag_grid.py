@@ -195,7 +195,7 @@ def _current(stream: Stream, grid: Array) -> Array:
 def _must_see(
     streams: Streams, names: tuple[str, ...], noted: tuple[tuple[str, str], ...] | None
 ) -> tuple[tuple[int, int], ...]:
-    """As noted, else as in the formation, else by the angles that were recorded, else everybody everybody."""
+    """As noted, else as in the formation, else by the angles that were recorded, else all pairs."""
     placed = streams.formation.rows[-1].get("sight") if streams.formation.rows else None
     pairs = noted if noted is not None else placed
     if pairs is None:
