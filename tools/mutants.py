@@ -52,10 +52,31 @@ MUTANTS = (
     ),
     Mutant(
         "take_over",
-        "fleet/handover.py",
-        "if t_s - self._heard_s < self.take_over_s - 1e-9:",
+        "fleet/helm.py",
+        "if t_s - self._heard_s < turn * self.take_over_s - 1e-9:",
         "if True:",
-        ("test_join_task.py",),
+        ("test_join_task.py::test_of_two_that_fly_one_stands_down",),
+    ),
+    Mutant(
+        "stand_down",
+        "fleet/helm.py",
+        "if self.pilot is not None and rank > known:",
+        "if False:",
+        ("test_join_task.py::test_of_two_that_fly_one_stands_down",),
+    ),
+    Mutant(
+        "joint_breaks",
+        "fleet/joint_watch.py",
+        "self._normal, self._smooth = self._normal + moved, self._smooth + moved",
+        "pass",
+        ("test_join_task.py::test_a_joint_holds_whatever_navigation_does",),
+    ),
+    Mutant(
+        "joined_waterplanes",
+        "assembly/composite.py",
+        "+ k * np.outer(p, p) + cross",
+        "+ cross",
+        ("test_composite.py",),
     ),
     Mutant(
         "estimate_handed_on",
@@ -88,8 +109,8 @@ MUTANTS = (
     Mutant(
         "one_held_fast_holds_all",
         "simulation/plant.py",
-        "            if index in key:\n",
-        "            if False:\n",
+        "            if index in key:\n                name = list(",
+        "            if False:\n                name = list(",
         ("test_joining.py",),
     ),
     Mutant(
