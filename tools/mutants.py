@@ -51,6 +51,27 @@ MUTANTS = (
         ("test_excitation.py",),
     ),
     Mutant(
+        "silent_pilot",
+        "autopilot/pilot.py",
+        "return self._last is not None and t_s - self._last.stamp_s <= self._timeout_s",
+        "return self._last is not None",
+        ("test_autopilot_levels.py::test_stop_and_loss_of_the_pilot_at_every_level",),
+    ),
+    Mutant(
+        "change_of_level",
+        "autopilot/autopilot.py",
+        "self._fade_N = self._fade_N + continued_N - output.thrust_N\n            self._settled_s = t_s + SETTLE_S",
+        "pass",
+        ("test_pilot_dive.py::test_random_levels_are_judged_by_the_jump_of_thrust",),
+    ),
+    Mutant(
+        "wrong_parameter",
+        "ardusub/parameters.py",
+        "elif value not in allowed:",
+        "elif False:",
+        ("test_ardusub.py",),
+    ),
+    Mutant(
         "take_over",
         "fleet/helm.py",
         "if t_s - self._heard_s < turn * self.take_over_s - 1e-9:",

@@ -22,6 +22,8 @@ from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from shoal.messages import topics
+from shoal_mavlink import dialect
+from shoal_mavlink.dialect import Codec
 from shoal_mavlink.nodes import ardusub_nodes
 from shoal_ros.convert import odometry_from_bytes
 from shoal_ros.harness import Harness, statuses
@@ -71,9 +73,19 @@ class Sea:
     def said(self, name: str, words: str) -> bool:
         return any(words in line for line in self.h.children[f"/{name}/mavlink_bridge"].lines)
 
+    def other_station(self, name: str, number: int, *values: float) -> None:
+        """What QGroundControl does beside the bridge."""
+        codec = Codec(255)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.sendto(codec.pack(dialect.command(codec, 1, number, *values)), ("127.0.0.1", self.ports[name]))
+
     def arm(self, *names: str) -> None:
         for name in names:
-            self.h.spin(lambda n=name: "ready for ~/arm" in self.status(n), f"{name} to be ready", wall_s=90.0)
+            self.h.spin(
+                lambda n=name: self.status(n).endswith(("ready for ~/arm", "armed by somebody else")),
+                f"{name} to be ready",
+                wall_s=90.0,
+            )
             answer = self.h.call(SetBool, f"/{name}/mavlink_bridge/arm", SetBool.Request(data=True))
             assert answer.success, answer.message
         for name in names:
@@ -158,6 +170,14 @@ def test_restart_and_silence_of_an_autopilot_are_survived(sea: Sea) -> None:
     answer = sea.h.call(SetBool, "/bluerov3/mavlink_bridge/arm", SetBool.Request(data=True))
     assert not answer.success and "FS_PILOT_INPUT" in answer.message
     sea.arm("bluerov2")
+
+    for number, values, sentence in (
+        (dialect.ARM, (0.0,), "the autopilot has disarmed"),
+        (dialect.SET_MODE, (1.0, 2.0), "the mode is ALT_HOLD, expected MANUAL"),
+    ):
+        sea.other_station("bluerov2", number, *values)
+        sea.h.spin(lambda words=sentence: sea.said("bluerov2", words), sentence)
+        sea.arm("bluerov2")
 
     sea.stand_ins["bluerov2"].send_signal(signal.SIGSTOP)
     sea.h.spin(lambda: sea.said("bluerov2", "link lost"), "the lost link")

@@ -1,0 +1,58 @@
+"""A pilot's devices as real processes: front end and pad reach the vehicle's topic, and their end leaves it quiet."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("tornado")
+
+from sensor_msgs.msg import Joy
+from tornado.websocket import websocket_connect
+
+from shoal.messages import topics
+from shoal_autopilot.nodes import pilot_nodes
+from shoal_ros.harness import Harness
+
+pytestmark = pytest.mark.ros
+REST, HELD = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0, 0, 0, 0, 1, 0]
+AHEAD = [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]
+
+
+def test_front_end_and_pad_reach_the_vehicle_and_let_go() -> None:
+    (web,) = pilot_nodes("web", "one", "bluerov2", port=0)
+    pad = pilot_nodes("pad", "two", "bluerov3")[0]
+    with Harness() as harness:
+        heard = {name: harness.listen(topics.PILOT, vehicle=name) for name in ("bluerov2", "bluerov3")}
+        joy, levels = harness.publisher(topics.JOY), harness.publisher(topics.LEVELS, vehicle="bluerov2")
+        harness.start(web, pad)
+        child = harness.children["/bluerov2/pilot_web"]
+        harness.spin(lambda: any("http://" in line for line in child.lines), "the endpoint")
+        counted = [topics.PILOT.of(vehicle=name) for name in heard]
+        harness.spin(lambda: all(harness.node.count_publishers(name) for name in counted), "both devices")
+        harness.spin(lambda: joy.get_subscription_count() and levels.get_subscription_count(), "their ears")
+        (port,) = (found[1] for line in child.lines if (found := re.search(r":(\d+)/$", line)))
+
+        async def steer() -> None:
+            link = await websocket_connect(f"ws://127.0.0.1:{port}/pilot")
+            await link.write_message('{"sticks": {"yaw": 0.25}}')
+            await asyncio.sleep(0.3)
+            link.close()
+
+        asyncio.run(steer())
+        harness.spin(lambda: len(heard["bluerov2"]) >= 2, "the message and the letting go")
+        sent = [json.loads(message.data) for message in heard["bluerov2"]]
+        assert sent[0]["sticks"] == {"yaw": 0.25} and sent[-1] == {"sticks": {}}
+
+        for axes in (REST, AHEAD):
+            before = len(heard["bluerov3"])
+            joy.publish(Joy(axes=axes, buttons=HELD))
+            harness.spin(lambda n=before: len(heard["bluerov3"]) > n, "the pad's message")
+        assert json.loads(heard["bluerov3"][-1].data)["sticks"]["surge"] == 1.0
+        quiet = len(heard["bluerov3"])
+        harness.linger(0.5)
+        assert len(heard["bluerov3"]) == quiet, "a pad that was pulled out must look like a pilot who is gone"
