@@ -229,7 +229,7 @@ MISTAKES = {
         "campaigns",
         "task: follow_path",
         "task: follow",
-        "task = 'follow': unknown; expected one of follow_path, hold_station, dock, exchange, join, .* or your",
+        "task = 'follow': unknown; expected one of follow_path, hold_station, .*, or your own",
     ),
     "vary a key that no controller has": (
         "campaigns",

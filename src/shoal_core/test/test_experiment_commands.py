@@ -76,7 +76,7 @@ def test_simulate_checks_before_it_computes(tmp_path: Path) -> None:
         (("--controller", "nowhere:Mine"), "expected an importable package.module:Name"),
         (
             ("--task", "swim"),
-            "task = 'swim': unknown; expected one of follow_path, hold_station, exchange, join, recover",
+            "task = 'swim': unknown; expected one of follow_path, hold_station",
         ),
         (("--task", "exchange", "--set", "jitter=1"), "jitter = 1: unknown key; expected 'jitter_m'?"),
         (("--set", "controller.weights.position_q=1"), "weights.position_q = 1: unknown key"),

@@ -26,6 +26,17 @@ def assembly(path: Path) -> str:
     return f"assembly {loaded.name}, {len(loaded.modules)} modules, {len(loaded.joints)} joints"
 
 
+def blueprint(path: Path) -> str:
+    """An order to build it in is looked for."""
+    from shoal.platform.blueprint import load_blueprint
+    from shoal.platform.planner import building_order
+
+    loaded = load_blueprint(path)
+    with in_file(path):
+        rounds = building_order(loaded.cells)[1]
+    return f"blueprint {loaded.name}, {len(loaded.cells)} vessels in {len(rounds)} rounds"
+
+
 def thruster(path: Path) -> str:
     """Measured thrust."""
     from shoal.config.files import load_yaml

@@ -36,6 +36,7 @@ KINDS = {
     "conditions": Kind(_CONDITION_KEYS, "shoal.commands._checkers:condition", any_key=True),
     "paths": Kind(("waypoints",), "shoal.commands._checkers:path"),
     "reference": Kind(("rows", "bounds"), "shoal.commands._checkers:reference"),
+    "blueprints": Kind(("rows", "name"), "shoal.commands._checkers:blueprint"),
     "joysticks": Kind(("axes",), "shoal_teleop.layout:check"),
     "thrusters": Kind(("voltages_V", "forces_N"), "shoal.commands._checkers:thruster"),
 }

@@ -67,6 +67,76 @@ def steps(
     out().print(table)
 
 
+@app.command("plan")
+def plan(
+    blueprint: str = typer.Argument(help="Name of a blueprint, or a file."),
+    into: str = typer.Option(None, help="Another blueprint: how the one is reshaped into the other."),
+) -> None:
+    """In which rounds a platform is built, or which vessels move to reshape it."""
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.platform.blueprint import load_blueprint
+    from shoal.platform.planner import building_order, reshaping
+
+    cells = load_blueprint(blueprint).cells
+    if into is not None:
+        shift, moves = reshaping(cells, load_blueprint(into).cells)
+        table = Table("move", "from", "to", title=f"{blueprint} into {into}, shifted by {shift}", title_justify="left")
+        for i, move in enumerate(moves, 1):
+            table.add_row(str(i), str(move.out.cell), str(move.into.cell))
+    else:
+        founder, rounds = building_order(cells)
+        title = f"{blueprint}: {len(cells)} vessels, founder {founder}"
+        table = Table("round", "cells (row, column)", title=title, title_justify="left")
+        for i, group in enumerate(rounds, 1):
+            table.add_row(str(i), "  ".join(str(step.cell) for step in group))
+    out().print(table)
+
+
+@app.command("assemble")
+def assemble(
+    blueprint: str = typer.Argument("row3", help="Name of a blueprint, or a file."),
+    fleet: str = typer.Option("vessels3", help="Vessels, at least as many as the blueprint has cells."),
+    controller: str = typer.Option("nmpc_vessel", help="Controller of all vessels and of the platform."),
+    condition: str = typer.Option("tank_offsets", help="Condition of the runs."),
+    seeds: str = typer.Option("100-109", help="Seeds, such as 100-109."),
+    duration_s: float = typer.Option(240.0, min=1.0, help="At most."),
+) -> None:
+    """Vessels assemble themselves, without an operator: time, contact speed, tries, for each seed."""
+    import numpy as np
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.tasks.assemble import Assemble
+    from shoal.tasks.run import RunSpec, build_run
+
+    table = Table("seed", r"complete after \[s]", r"hardest contact \[cm/s]", "rounds", "given up", "missing",
+                  title=f"{blueprint} by {fleet}, {controller}, {condition}", title_justify="left")  # fmt: skip
+    times_s: list[float] = []
+    chosen = _seeds(seeds)
+    for seed in chosen:
+        settings = {"blueprint": blueprint, "duration_s": duration_s}
+        run = build_run(
+            RunSpec(fleet=fleet, condition=condition, controller=controller, seed=seed, task="assemble",
+                    task_settings=settings)
+        )  # fmt: skip
+        task, world = run.task, run.simulator.world
+        assert isinstance(task, Assemble)
+        run.simulator.run(None, lambda t_s, task=task, world=world: task.finished(t_s, world.states))  # type: ignore[misc]
+        outcome, manager = run.recording().outcome, task.manager
+        reached_s = None if outcome is None else outcome.reached_s
+        if reached_s is not None:
+            times_s.append(reached_s)
+        missing = len(manager.cells) - len(manager.members)
+        cells = "–" if reached_s is None else f"{reached_s:.1f}", f"{100 * task.hardest_contact_mps:.1f}"
+        table.add_row(str(seed), *cells, str(manager.rounds_begun), str(len(manager.failed)), str(missing))
+    console = out()
+    console.print(table)
+    median = f"median {np.median(times_s):.1f} s" if times_s else "no time"
+    console.print(f"{len(times_s)} of {len(chosen)} complete, {median}")
+
+
 def _row(found: Sequence[StepInfo], unit: str) -> list[str]:
     import numpy as np
 

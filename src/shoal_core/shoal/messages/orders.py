@@ -25,3 +25,4 @@ class Orders:
     joining: Joining | None = None
     docking: DockingOrder | None = None
     pilot: Mapping[str, PilotInput] = field(default_factory=dict)  # what a vehicle's pilot sends, by vehicle
+    setpoints: Mapping[str, Preview] | None = None  # each vehicle's own, instead of the formation's, with a reference

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
 
+from shoal.assembly.joints import Assembly, Joint
 from shoal.fleet.handover import Knowledge
 from shoal.fleet.membership import Membership
 from shoal.fleet.runtime import VehicleRuntime
@@ -35,6 +36,21 @@ class JoinedFlights:
         """From now on these joints and no others; an older order is not taken."""
         if joining.counter <= self.joining.counter:
             return
+        if self._world.connectors is None:
+            self._join_as_ordered(joining)
+        else:  # magnets catch by themselves; they let go of whoever is not to be joined any more
+            self._world.connectors.arm(joining.partners)
+            self._let_go(joining)
+        self.joining = joining
+        known = {name: self._shifted(m.knowledge(), -self._ahead_s(name, t_s)) for name, m in self.memberships.items()}
+        for name, member in self.memberships.items():
+            own_s, ahead_s = self._clocks.own_s(name, t_s), self._ahead_s(name, t_s)
+            for mate, its in known.items():
+                if mate != name and (shifted := self._shifted(its, ahead_s)) is not None:
+                    member.on_mate_knowledge(mate, shifted, own_s)
+            member.on_assembly(joining, own_s)
+
+    def _join_as_ordered(self, joining: Joining) -> None:
         after, world = {j.pair for j in joining.joints}, self._world
         there = {j.pair for j in world.assembly.joints}
         for joint in self.joining.joints:
@@ -44,14 +60,15 @@ class JoinedFlights:
         for joint in joining.joints:
             if joint.pair not in before and joint.pair not in there:  # a latch may have joined them already
                 world.attach(joint.a, joint.b, joint.at_a_m)
-        self.joining = joining
-        known = {name: self._shifted(m.knowledge(), -self._ahead_s(name, t_s)) for name, m in self.memberships.items()}
-        for name, member in self.memberships.items():
-            own_s, ahead_s = self._clocks.own_s(name, t_s), self._ahead_s(name, t_s)
-            for mate, its in known.items():
-                if mate != name and (shifted := self._shifted(its, ahead_s)) is not None:
-                    member.on_mate_knowledge(mate, shifted, own_s)
-            member.on_assembly(joining, own_s)
+
+    def _let_go(self, joining: Joining) -> None:
+        """Of every joint in the water whose ends are neither in one group nor about to be."""
+        drawn = (Joint(j.a, j.b, j.at_a_m, j.at_b_m, j.attitude) for j in joining.joints)
+        wanted = Assembly(dict(self._world.assembly.modules), tuple(drawn)).groups()
+        kept = [set(group) for group in (*wanted, *joining.partners)]
+        for joint in self._world.assembly.joints:
+            if not any(joint.pair <= group for group in kept):
+                self._world.detach(joint.a, joint.b)
 
     def restarted(self, name: str, t_s: float) -> None:
         """Its controller comes back with an empty memory, and is sent the present assembly."""

@@ -224,7 +224,10 @@ class FleetSimulator:
                     runtime.on_stop(OPERATOR)
                 else:
                     runtime.on_release(runtime.stop.state.counter, OPERATOR)
-        if orders.reference is not None and self._placement is not None:
+        if orders.reference is not None and orders.setpoints is not None:
+            self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), orders.setpoints)
+            self.log.reference(t_s, orders.reference, orders.setpoints)
+        elif orders.reference is not None and self._placement is not None:
             # The formation's setpoints follow from what every vehicle is sent: worked out once for all of them.
             setpoints = FormationSetpoints(self._placement, orders.reference)
             self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), setpoints)

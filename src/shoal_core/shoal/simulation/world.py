@@ -19,6 +19,7 @@ from shoal.messages.scan import Scan
 from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.simulation.command_queue import CommandQueue
 from shoal.simulation.conditions import Condition
+from shoal.simulation.connectors import Connectors
 from shoal.simulation.docks import Docks
 from shoal.simulation.faults import Faults
 from shoal.simulation.navigation_errors import jumps_of
@@ -77,6 +78,7 @@ class World:
         self._relative = RelativeSensors(condition.sensors.relative, self.names, np.random.default_rng([seed, 7]))
         self._close: set[tuple[str, str]] = set()
         self.docks = Docks(self.plant, self.names, condition.sensors.fiducial, seed)
+        self.connectors: Connectors | None = None  # of a task whose vehicles touch and latch
 
     @property
     def t_s(self) -> float:
@@ -106,11 +108,17 @@ class World:
     def step(self, duration_s: float, stopped: bool = False) -> None:
         """Move everybody on. `stopped`: zero thrust for all, whatever was commanded."""
         t_s, substep_s = self.t_s, self.plant.substep_s
-        if not self.docks.near and not any(queue.changes_within(t_s, duration_s) for queue in self.queues.values()):
+        near = self.connectors is not None and self.connectors.near(self.groups)
+        still = not near and not self.docks.near
+        if still and not any(queue.changes_within(t_s, duration_s) for queue in self.queues.values()):
             self._move(duration_s, stopped)
             return
         for _ in range(round(duration_s / substep_s)):  # a command takes effect on the way
             self._move(substep_s, stopped)
+            if near and self.connectors is not None:
+                for a, b in self.connectors.act(substep_s, self.groups):
+                    if not any(a in group and b in group for group in self.groups):  # closed by the one before
+                        self.attach(a, b)
 
     def _move(self, duration_s: float, stopped: bool) -> None:
         t_s, faults, frozen = self.t_s, self.faults, {}

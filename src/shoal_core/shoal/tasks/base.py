@@ -17,6 +17,7 @@ from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.conditions import Condition
 from shoal.simulation.simulator import Directing, FleetSimulator
 from shoal.simulation.water import Field
+from shoal.simulation.world import World
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,9 @@ class Task(ABC):
     @abstractmethod
     def director(self) -> Directing:
         """What the fleet is ordered, over time."""
+
+    def prepare(self, world: World) -> None:  # noqa: B027 - most tasks need nothing
+        """Before the run: what the task adds to the water, such as hulls that touch."""
 
     def current(self) -> Field | None:
         """The water, if it belongs to the task; None: the condition's."""

@@ -33,6 +33,7 @@ TASKS = {
     "follow_path": "shoal.tasks.follow_path:FollowPath",
     "hold_station": "shoal.tasks.follow_path:HoldStation",
     "dock": "shoal.tasks.dock:DockTask",
+    "assemble": "shoal.tasks.assemble:Assemble",
     "exchange": "shoal.tasks.exchange:Exchange",
     "join": "shoal.tasks.join:Join",
     "pilot_dive": "shoal.tasks.pilot_dive:PilotDive",
@@ -122,6 +123,7 @@ def build_run(spec: RunSpec) -> Run:
     duration_s = spec.duration_s or task.duration_s
     starts = afloat(task.start(), {member.name: member.vehicle() for member in task.fleet.vehicles})
     world = World(task.fleet, starts, condition, spec.seed, period_s, duration_s + BEYOND_S, current=task.current())
+    task.prepare(world)
     true = {name: plant.vehicle for name, plant in zip(world.names, world.plant.vehicles, strict=True)}
     make = runtime_maker(task.fleet, condition, controller, period_s, true)
     simulator = FleetSimulator(

@@ -1,0 +1,145 @@
+"""Berthing: contact is told from latching by relative motion alone; time-outs, retries, stops; hulls and magnets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.fleet.file import load_fleet
+from shoal.messages.state import TWIST, State
+from shoal.platform.berth import Berth, BerthSettings, Phase, Relative
+from shoal.simulation.conditions import load_condition
+from shoal.simulation.connectors import Connectors
+from shoal.simulation.world import World
+from shoal.vehicles.parameters import mass_matrix
+
+SETTINGS = BerthSettings()
+STEP_S = 0.1
+
+
+class Vessel:
+    """Follows what is wanted with a lag; hulls stop it at 0, and a magnet `at_m` along the hull may hold it."""
+
+    def __init__(self, at_m: float | None, beside: bool = False) -> None:
+        self.berth = Berth(SETTINGS, beside)
+        self.at_m, self.out_m, self.aside_m, self.t_s, self.held = at_m, 0.4, 0.01, 0.0, False
+        self.beside = beside
+        self.phases: list[Phase] = []
+
+    def run(self, seconds: float) -> Phase:
+        for _ in range(round(seconds / STEP_S)):
+            wanted = self.berth.step(self.t_s, Relative(self.out_m, self.aside_m, 0.0))
+            if not self.held:
+                self.out_m = max(0.0, self.out_m + 0.3 * (wanted.out_m - self.out_m))
+                self.aside_m += 0.3 * (wanted.aside_m - self.aside_m)
+                if self.beside and self.out_m < 0.1:
+                    self.aside_m = max(0.0, self.aside_m)
+                near = self.at_m is not None and abs(self.aside_m - self.at_m) < 0.004
+                self.held = near and self.out_m < 0.0015
+            self.t_s += STEP_S
+            if not self.phases or self.phases[-1] is not self.berth.phase:
+                self.phases.append(self.berth.phase)
+        return self.berth.phase
+
+
+@pytest.mark.parametrize("at_m", [0.0, 0.009, -0.009])
+def test_magnets_off_the_drawing_are_found_along_the_hull(at_m: float) -> None:
+    vessel = Vessel(at_m)
+    assert vessel.run(60) is Phase.LATCHED
+    assert vessel.phases == [Phase.LINE_UP, Phase.APPROACH, Phase.SEARCH, Phase.VERIFY, Phase.LATCHED]
+
+
+def test_beside_a_hull_it_keeps_clear_then_slides_towards_it() -> None:
+    vessel = Vessel(0.001, beside=True)
+    vessel.run(8)
+    assert vessel.aside_m > 0.01
+    assert vessel.run(50) is Phase.LATCHED
+
+
+def test_contact_alone_is_never_taken_for_a_latch_and_failing_takes_all_tries() -> None:
+    vessel = Vessel(None)
+    assert vessel.run(600) is Phase.FAILED
+    assert Phase.LATCHED not in vessel.phases
+    assert vessel.phases.count(Phase.BACK_OFF) == SETTINGS.tries - 1
+
+
+def test_a_vessel_that_sticks_to_the_hull_comes_away_when_pulled() -> None:
+    """Friction may hold it against the search; the tug tells."""
+    vessel = Vessel(None)
+    while vessel.berth.phase is not Phase.SEARCH:
+        vessel.run(STEP_S)
+    stuck = Relative(0.0, 0.001, 0.0)
+    for k in range(20):
+        vessel.berth.step(vessel.t_s + k * STEP_S, stuck)
+    assert vessel.berth.phase is Phase.VERIFY
+    wanted = vessel.berth.step(vessel.t_s + 2.1, stuck)
+    assert wanted.out_m == pytest.approx(SETTINGS.tug_m)
+    vessel.berth.step(vessel.t_s + 2.2, Relative(0.025, 0.001, 0.0))
+    assert vessel.berth.phase is Phase.SEARCH
+
+
+def test_stop_and_lost_tracking() -> None:
+    vessel = Vessel(0.0)
+    while vessel.berth.phase is not Phase.APPROACH:
+        vessel.run(STEP_S)
+    vessel.berth.stopped(vessel.t_s)
+    assert vessel.berth.phase is Phase.BACK_OFF
+    assert vessel.run(60) is Phase.LATCHED
+    blind = Berth(SETTINGS, False)
+    for k in range(3000):
+        blind.step(k * STEP_S, None)
+    assert blind.phase is Phase.FAILED
+
+
+# -- hulls and magnets in the water -----------------------------------------------------------------------------------
+
+
+def water(gap_m: float, along_m: float, armed: bool, speed_mps: float = 0.0) -> World:
+    """Vessel 2 to starboard of vessel 1, so far from its hull; vessel 3 far away."""
+    fleet, condition = load_fleet("vessels3"), load_condition("ideal")
+    start = {
+        "vessel1": State.at_rest((0.0, 0.0, 0.0), 0.0),
+        "vessel2": State.at_rest((along_m, 0.2 + gap_m, 0.0), 0.0),
+        "vessel3": State.at_rest((5.0, 5.0, 0.0), 0.0),
+    }
+    world = World(fleet, start, condition, 0, 0.05, 30.0)
+    world.connectors = Connectors(world.plant, world.names)
+    if armed:
+        world.connectors.arm([("vessel1", "vessel2")])
+    world.plant.states[1, TWIST] = [0, -speed_mps, 0, 0, 0, 0]
+    return world
+
+
+def momentum(world: World) -> np.ndarray:
+    """(3,) of the first two, surge and sway with added mass in common axes; their headings stay close to zero."""
+    vehicles = [v.vehicle for v in world.plant.vehicles[:2]]
+    return sum((mass_matrix(v) @ s[TWIST])[:2] for v, s in zip(vehicles, world.states, strict=False))
+
+
+def test_hulls_push_each_other_apart_and_momentum_stays() -> None:
+    world = water(0.002, 0.0, armed=False, speed_mps=0.05)
+    before = momentum(world)
+    for _ in range(6):
+        world.step(0.05)
+    after = momentum(world)
+    assert world.connectors is not None and world.connectors.impacts[0][3] == pytest.approx(0.05, rel=0.1)
+    assert world.states[0, 8] < -0.01  # vessel 1 has been pushed
+    assert after[1] == pytest.approx(before[1], rel=0.15)  # but for the drag of 0.3 s
+    assert world.states[1, 1] - world.states[0, 1] > 0.195
+
+
+@pytest.mark.parametrize(("along_m", "armed", "holds"), [(0.0, True, True), (0.012, True, False), (0.0, False, False)])
+def test_magnets_hold_within_their_area_and_only_when_on(along_m: float, armed: bool, holds: bool) -> None:
+    world = water(0.001, along_m, armed, speed_mps=0.005)
+    for _ in range(20):
+        world.step(0.05)
+    assert bool(world.groups) is holds
+
+
+def test_magnets_pull_at_some_millimetres_and_not_at_centimetres() -> None:
+    near, far = water(0.004, 0.0, armed=True), water(0.04, 0.0, armed=True)
+    for world in (near, far):
+        for _ in range(10):
+            world.step(0.05)
+    assert near.states[1, 8] < -1e-3 or near.groups
+    assert abs(far.states[1, 8]) < 1e-6
