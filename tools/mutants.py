@@ -37,6 +37,27 @@ class Mutant:
 FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
 MUTANTS = (
     Mutant(
+        "cone_of_any_camera",
+        "control/nmpc/nmpc.py",
+        "for place, view in views.items():",
+        "for place, view in {}.items():",
+        ("test_dock_task.py::test_cone_of_any_camera_turns_the_vehicle",),
+    ),
+    Mutant(
+        "plan_moved_to_where_it_is_seen",
+        "docking/partner.py",
+        "if self._off_m is None:\n            return plan",
+        "if True:\n            return plan",
+        ("test_dock_task.py::test_plan_is_moved_to_where_the_partner_is_seen",),
+    ),
+    Mutant(
+        "wide_bearing_holds_the_approach",
+        "docking/phases.py",
+        "if seen.bearing_deg > s.cone_deg and",
+        "if False and",
+        ("test_docking_phases.py::test_wide_bearing_holds_the_approach",),
+    ),
+    Mutant(
         "adaptation_bounds",
         "estimation/model_adaptation.py",
         "self._found = [min(max(x, low), high) for x, (low, high) in zip(self._found, self._limits, strict=True)]",

@@ -28,9 +28,10 @@ from shoal.vehicles.ports import Port, mated_attitude, mating
 
 Array = NDArray[np.float64]
 GRID_S = np.arange(0.0, 3.05, 0.1)  # of the reference, from now on
-# Inside the true cone, soft and hard. The leader turns for the follower only before it would lose it: two that both
-# turn after the other's plan go round in circles.
+# Inside the true cone, soft and hard. The leader turns for the follower only before it would lose it, and by where that
+# is now: two that both turn after the other's plan go round in circles.
 FOLLOWER_DEG, LEADER_DEG = (7.0, 3.0), (1.5, 0.5)
+LEADER_TURNS_DEG = 4.0  # inside the true cone: nearer to the axis the leader cares for its own heading alone
 NEAR = 0.85, 0.75  # soft and hard distance between the origins, as shares of that when latched
 WATCHED_DEG = 10.0  # beyond the cone: further off, a camera does not turn its vehicle round
 
@@ -102,11 +103,14 @@ class Pilot:
         if camera is None or marker is None or self.relative is None:
             return None
         off_deg = bearing_deg(self.own.port, self.relative.own, self.other.port, self.relative.other)
-        if off_deg > camera.half_angle_deg + WATCHED_DEG:
+        leads = self.own.name == self.order.leader
+        if off_deg > camera.half_angle_deg + WATCHED_DEG or (
+            leads and off_deg < camera.half_angle_deg - LEADER_TURNS_DEG
+        ):
             return None
         yaw = float(headings_at(plan, np.array([t_s]))[0])
         mark_m = matrix(from_yaw(yaw)) @ marker.place_m
-        soft_deg, hard_deg = LEADER_DEG if self.own.name == self.order.leader else FOLLOWER_DEG
+        soft_deg, hard_deg = LEADER_DEG if leads else FOLLOWER_DEG
         limits = camera.half_angle_deg - soft_deg, camera.half_angle_deg - hard_deg
         return View(camera.place_m, camera.axis, mark_m, *limits)
 

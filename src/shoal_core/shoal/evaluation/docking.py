@@ -22,8 +22,8 @@ def _metric(name: str, unit: str, label: str, words: str, bound: Bound | None = 
 
 
 METRICS = (
-    _metric("dock_bearing_deg", "°", "largest bearing", "Of either marker off the other camera's axis, from when both "
-            "were in the cones until the latch closed.", Bound(22.0, "left the cone"), ".1f"),
+    _metric("dock_bearing_deg", "°", "largest bearing", "Of either marker off the other camera's axis, from the "
+            "beginning of the approach until the latch closed.", Bound(22.0, "left the cone"), ".1f"),
     _metric("dock_speed_mps", "m/s", "contact speed", "Of the ports against each other when the latch closed, or "
             "of the hardest touch before.", Bound(0.1, "hit the port too fast")),
     _metric("dock_angle_deg", "°", "contact angle", "Between the ports when the latch closed.",

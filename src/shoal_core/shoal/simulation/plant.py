@@ -75,9 +75,9 @@ class Plant:
 
     def push(self, index: int, impulse: Array) -> None:
         """An impulse (6,) in one vehicle's body frame: force and moment times time; on all that it is joined to."""
-        for key, group in self._groups.items():
-            if index in key:
-                twist = list(group.composite.poses.values())[key.index(index)].twist()
+        for group in self._groups.values():
+            if index in group.members:
+                twist = list(group.composite.poses.values())[group.members.index(index)].twist()
                 group.state[TWIST] += np.linalg.solve(mass_matrix(group.composite.vehicle), twist.T @ impulse)
                 self._read_off(group)
                 return

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from shoal.docking.phases import DockingSettings
+from shoal.docking.phases import DockingSettings, Phase
 from shoal.docking.pilot import bearing_deg, level_heading_rad
 from shoal.errors import ShoalError
 from shoal.frames import from_yaw, matrix
@@ -63,7 +63,7 @@ class DockTask(Task):
 
     Settings = DockTaskSettings
     # Two that dock come nearer than any fleet's limits; the task's own metrics judge that.
-    bounds: ClassVar[Mapping[str, float]] = {"distance_min_m": 0.0}
+    bounds: ClassVar[Mapping[str, float]] = {"distance_min_m": 0.0, "path_error_max_m": 1e3}
 
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
@@ -170,12 +170,11 @@ class DockTask(Task):
         """When the latch closed; and that they parted again, if they were to."""
         d = self._director
         reached_s = None if d is None or d.latch is None else d.latch.t_s
-        states = recording.states[recording.times_s < (reached_s or math.inf)]
-        bearings = np.array([max(self._bearings(x[0], x[1])) for x in states[::2]])
-        widest = min((p.camera.half_angle_deg for p in self._ports if p.camera is not None), default=180.0)
-        acquired = np.flatnonzero(bearings <= widest)
-        if len(acquired):  # a start outside the cones is no bearing that docking has led to
-            self._measured["dock_bearing_deg"] = float(bearings[acquired[0] :].max())
+        found = [] if d is None else [t for t, phase in d.phases if phase == Phase.APPROACH.value]
+        if found:  # until then it is a search, and nobody need be in view
+            inside = (recording.times_s >= found[0]) & (recording.times_s < (reached_s or math.inf))
+            bearings = [max(self._bearings(x[0], x[1])) for x in recording.states[inside][::2]]
+            self._measured["dock_bearing_deg"] = max(bearings, default=0.0)
         gaps = np.linalg.norm(recording.states[:, 0, POSITION] - recording.states[:, 1, POSITION], axis=1)
         self._measured["dock_distance_m"] = float(gaps.min())
         if d is not None and self._settings.undock and d.parted_s is None:
