@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test results mutants fuzz bench pictures lint format lock system dist distcheck clean distclean
+.PHONY: help setup run test results mutants fuzz bench pictures lint format lock system docs dist distcheck clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -72,6 +72,14 @@ format: setup  ## put the code into ruff's form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+docs: .venv-docs/.stamp  ## the pages as a site in site/, with the API; strict, readable offline
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet && echo 'docs: site/index.html'
+
+.venv-docs/.stamp: requirements-docs.txt
+	@$(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -r requirements-docs.txt
+	@touch $@
+
 dist: setup  ## wheels of all packages in dist/, with configuration, models, templates and C sources
 	@tools/dist.sh build
 
@@ -87,8 +95,8 @@ system:  ## Debian packages that a window needs (as root)
 	@tools/setup.sh system
 
 clean:  ## remove what was built; .venv stays
-	@rm -rf build dist install log .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*/build
+	@rm -rf build dist site install log .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*/build
 	@find src tests launch -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and .venv too
-	@rm -rf .venv src/*/*.egg-info
+	@rm -rf .venv .venv-docs src/*/*.egg-info

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+import yaml
 from rich.console import Console
 
 from shoal.cli import app
@@ -100,3 +102,13 @@ def test_the_check_of_links_finds_faults(tmp_path: Path) -> None:
     page.write_text("[1](b.md) [2](b.md#a-heading-with-code) [3](c.md) [4](b.md#nothing) [5](https://x.org) `[6](d)`\n")
     assert [text.split(": ")[1:] for text in check.problems(page, tmp_path)] == [
         ["c.md", "no such file"], ["b.md#nothing", "no such heading"]]  # fmt: skip
+
+
+def test_the_site_s_menu_and_api_reference_name_what_exists() -> None:
+    """`make docs` would say so, but is not part of the suite."""
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    listed = [page for entry in menu for page in ([entry] if isinstance(entry, str) else next(iter(entry.values())))]
+    assert not [page for page in listed if not (ROOT / "docs" / page).is_file()]
+    for name in re.findall(r"^::: (\S+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE):
+        module, _, attribute = name.rpartition(".")
+        assert name == "shoal.api" or hasattr(import_module(module), attribute), name
