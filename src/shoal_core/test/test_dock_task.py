@@ -171,13 +171,13 @@ def docked(seed: int, **settings: object) -> tuple[dict[str, float], list[str], 
     return dict(outcome.measured), phases, outcome.reached_s
 
 
-def test_docks_through_biased_navigations_and_swims_on_as_one() -> None:
-    measured, phases, reached_s = docked(5, range_m=[2.0, 2.0], swim_on_s=2.0)
+def test_docks_through_biased_navigations_swims_on_as_one_and_parts() -> None:
+    measured, phases, reached_s = docked(5, range_m=[2.0, 2.0], swim_on_s=2.0, undock=True)
     assert reached_s is not None and reached_s < 25
-    assert phases[:5] == ["search", "approach", "align", "close", "latched"][: len(phases)]
+    assert phases == ["search", "approach", "align", "close", "leave", "clear"]
     assert measured["dock_bearing_deg"] <= 22 and measured["dock_speed_mps"] <= 0.1 and measured["dock_angle_deg"] <= 2
     assert measured["dock_beside"] == 0 and measured["dock_kbps"] <= 11
-    assert measured["dock_distance_m"] > 0.55  # the latch holds
+    assert measured["dock_distance_m"] > 0.55  # the latch holds, and parting brings nobody nearer
 
 
 def test_without_the_camera_the_port_is_missed() -> None:
