@@ -21,11 +21,11 @@ $(STAMP): requirements.txt tools/setup.sh $(wildcard src/*/setup.py src/*/setup.
 run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, with a report
 	@folder=runs/circle-$$(date +%Y%m%d-%H%M%S); \
 	if $(BIN)/python -c 'import rclpy' 2>/dev/null; then \
-	  $(BIN)/shoal up two --path circle --for 60 --ready 0 --record $$folder && \
+	  $(BIN)/shoal up fosso2023_two --path circle --for 60 --ready 0 --record $$folder && \
 	  $(BIN)/shoal bag report $$folder --plot $$folder/run.png; \
 	else \
 	  echo 'rclpy is not available here (its wheels are for x86-64 Linux): the same run in the simulator, without ROS.'; \
-	  $(BIN)/shoal simulate --path circle --out $$folder --plot $$folder/run.png; \
+	  $(BIN)/shoal simulate --path circle --fleet fosso2023_two --out $$folder --plot $$folder/run.png; \
 	fi && printf '%s\n' '' 'Next:' "  source .venv/bin/activate" \
 	  "  shoal view $$folder --save $$folder/replay.gif    # the same run as a film" \
 	  '  shoal simulate --path torus --condition current_05_waves --plot waves.png    # without ROS, faster than real time' \
@@ -54,7 +54,7 @@ bench: setup  ## all benchmarks
 
 pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal vehicle show bluerov2_heavy --picture docs/images/vehicle.png | tail -1
-	@$(BIN)/shoal drop bluerov2_heavy --plot docs/images/drop.png | tail -1
+	@$(BIN)/shoal drop bluerov2_heavy --set wu2018 --plot docs/images/drop.png | tail -1
 	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
 	@$(BIN)/shoal picture exchange --out docs/images/exchange.png | tail -1
 	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1

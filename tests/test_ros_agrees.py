@@ -33,8 +33,8 @@ COMPARED = {
 def on_ros(condition: str, folder: Path) -> Summary:
     """Plant, controllers, guidance, relay where the condition needs one, and the recorder, in lock step."""
     with Harness() as harness:
-        specs = fleet_nodes("two", path="circle", task="follow_path", condition=condition, seed=SEED, rate=0.0,
-                            lockstep=True, duration_s=SECONDS, display=False, record=str(folder))  # fmt: skip
+        specs = fleet_nodes("fosso2023_two", path="circle", task="follow_path", condition=condition, seed=SEED,
+                            rate=0.0, lockstep=True, duration_s=SECONDS, display=False, record=str(folder))  # fmt: skip
         harness.start(*specs)
         plant = harness.children["/dynamics"]
         harness.spin(lambda: not plant.running, "the end of the run", wall_s=300.0)
@@ -47,7 +47,7 @@ def on_ros(condition: str, folder: Path) -> Summary:
 @pytest.mark.parametrize("condition", ["default", "loss_70", "current_05_waves"])
 def test_the_verdict_on_ros_is_the_simulators(condition: str, tmp_path: Path) -> None:
     swum = on_ros(condition, tmp_path / "dive")
-    simulated = summarise(simulate(RunSpec("circle", "two", condition, SEED, duration_s=SECONDS)))
+    simulated = summarise(simulate(RunSpec("circle", "fosso2023_two", condition, SEED, duration_s=SECONDS)))
     table = {name: (swum.value(name), simulated.value(name)) for name in COMPARED}
     print(condition, {name: f"{a:.4g} | {b:.4g}" for name, (a, b) in table.items() if a is not None and b is not None})
     assert not swum.failed and not simulated.failed, swum.failure + simulated.failure

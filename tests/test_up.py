@@ -90,6 +90,17 @@ def test_runs_for_the_time_given_and_ends_well(up: Callable[..., Up]) -> None:
 
 @pytest.mark.ros
 @pytest.mark.slow
+def test_vehicles_of_five_kinds(up: Callable[..., Up]) -> None:
+    """An ROV, a joined pair, a six-thruster ROV and two vessels: a controller for each, one plant for all."""
+    run = up("mixed", "--path", "circle", "--for", "2", "--rate", "0", "--ready", "0")
+    assert run.process.wait(WALL_S) == 0, "\n".join(run.lines)
+    run.wait_for_line("stopped")
+    for name in ("rov", "pair", "six", "vessel", "boat"):
+        assert any(f"/{name}/mpc" in line and line.endswith("following") for line in run.lines), name
+
+
+@pytest.mark.ros
+@pytest.mark.slow
 def test_crashed_node_is_started_again_and_ctrl_c_stops_all(up: Callable[..., Up]) -> None:
     run = up("one", "--path", "circle")
     run.wait_for_line("following")

@@ -24,7 +24,7 @@ from shoal.messages.wording import log_line
 from shoal.simulation.plant import Plant
 from shoal.vehicles.description import load_vehicle
 
-VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 PERIOD_S = 0.05
 HERE = Preview(np.zeros(1), np.array([[0.0, 0.0, 5.0]]), np.zeros((1, 3)), np.zeros(1))
 

@@ -27,7 +27,7 @@ SETTINGS = {
 
 def make(settings: NmpcSettings, compiled: bool) -> NmpcController:
     others = tuple(f"v{i}" for i in range(9))
-    context = ControllerContext("own", load_vehicle("bluerov2_heavy"), settings, Limits(), 0.05, others)
+    context = ControllerContext("own", load_vehicle("bluerov2_heavy", "wu2018"), settings, Limits(), 0.05, others)
     controller = NmpcController(context)
     assert controller.nmpc.compiled_aim is not None
     if not compiled:

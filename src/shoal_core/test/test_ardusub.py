@@ -161,5 +161,5 @@ def test_silence_is_a_finding_too() -> None:
 
 
 def test_the_vehicle_is_not_changed_by_a_map() -> None:
-    vehicle: Vehicle = load_vehicle("bluerov2_heavy")  # a set without a curve: the table's counts
+    vehicle: Vehicle = load_vehicle("bluerov2_heavy", "wu2018")  # a set without a curve: the table's counts
     assert AxisMap(vehicle).rc(np.full(8, 0.0)) == [1500] * 6

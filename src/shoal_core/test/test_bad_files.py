@@ -23,8 +23,8 @@ RISE = VEHICLE[VEHICLE.index("    heave_rise:") : VEHICLE.index("    added_mass_
 MISTAKES = {
     "unknown key": (
         "vehicles",
-        "default_set: wu2018",
-        "default_set: wu2018\ncolour: blue",
+        "default_set: von_benzon2022",
+        "default_set: von_benzon2022\ncolour: blue",
         "colour = 'blue': unknown key; expected one of default_set, ",
     ),
     "missing key": ("vehicles", "name: bluerov2_heavy\n", "", "name: missing"),
@@ -91,7 +91,7 @@ MISTAKES = {
     ),
     "unknown default set": (
         "vehicles",
-        "default_set: wu2018",
+        "default_set: von_benzon2022",
         "default_set: wu2019",
         "default_set = 'wu2019' is unknown, expected one of",
     ),
@@ -160,7 +160,7 @@ MISTAKES = {
     ),
     "unknown set in a fleet": (
         "fleets",
-        "parameter_set: wu2018",
+        "parameter_set: von_benzon2022",
         "parameter_set: wu",
         "'wu' is unknown; expected one of wu2018",
     ),
@@ -315,7 +315,7 @@ def test_everything_that_ships_is_right() -> None:
     outcome = run("check")
     assert outcome.exit_code == 0, outcome.stderr
     for kind in ("vehicles", "fleets", "controllers", "conditions", "campaigns", "paths", "reference", "joysticks"):
-        assert outcome.stdout.count(f"/{kind}/") == len(list_configs(kind)) > 0, kind
+        assert outcome.stdout.count(f"config/{kind}/") == len(list_configs(kind)) > 0, kind
 
 
 def test_a_lost_axis_is_a_warning_that_names_it(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_errors_reach_the_shell() -> None:
 
 def test_vehicle_list() -> None:
     outcome = run("vehicle", "list")
-    for word in ("bluerov2_heavy", "wu2018 (default)", "ng2024", "von_benzon2022", "0.88", "1.49", "0.91"):
+    for word in ("bluerov2_heavy", "wu2018", "ng2024", "von_benzon2022 (default)", "0.88", "1.49", "0.91"):
         assert word in outcome.stdout
 
 
@@ -108,7 +108,7 @@ def test_vehicle_show_has_everything(tmp_path: Path) -> None:
 
 
 def test_drop_shows_simulation_and_closed_form(tmp_path: Path) -> None:
-    outcome = run("drop", "bluerov2_heavy", "--plot", tmp_path / "drop.png")
+    outcome = run("drop", "bluerov2_heavy", "--set", "wu2018", "--plot", tmp_path / "drop.png")
     assert outcome.exit_code == 0, outcome.output
     assert re.search(r"surge +17.5 N +0.87[78] m/s +0.878 +[+-]0.0\d%", outcome.stdout)
     assert "rises at 0.173 m/s" in outcome.stdout

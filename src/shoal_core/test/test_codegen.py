@@ -31,7 +31,7 @@ PLANT = """
 import numpy as np
 from shoal.simulation.plant import Plant
 from shoal.vehicles.description import load_vehicle
-plant = Plant([load_vehicle("bluerov2_heavy")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
+plant = Plant([load_vehicle("bluerov2_heavy", "wu2018")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
 plant.step(np.full((1, 8), 3.0), 0.02)
 print(plant.states[0].tolist())
 """
@@ -69,7 +69,7 @@ def test_six_processes_start_together_on_an_empty_cache(tmp_path: Path) -> None:
 def test_without_a_compiler_the_virtual_machine_does_the_work(tmp_path: Path) -> None:
     variables = {"off": {"SHOAL_COMPILER": "off"}, "none": {"PATH": str(tmp_path)}}  # switched off; nothing to be found
     processes = {name: start(PLANT, tmp_path / name, **v) for name, v in variables.items()}
-    here = Plant([load_vehicle("bluerov2_heavy")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
+    here = Plant([load_vehicle("bluerov2_heavy", "wu2018")], np.array([[0, 0, 5.0, 1.0, *np.zeros(9)]]))
     here.step(np.full((1, 8), 3.0), 0.02)
     for name, process in processes.items():
         np.testing.assert_allclose(result(process), here.states[0], atol=1e-14)

@@ -31,7 +31,7 @@ from shoal.tasks.run import RunSpec, build_run
 from shoal.vehicles.description import load_vehicle
 
 Array = NDArray[np.float64]
-ROV = load_vehicle("bluerov2_heavy")
+ROV = load_vehicle("bluerov2_heavy", "wu2018")
 BOW, STERN = ROV.ports
 
 
@@ -162,7 +162,7 @@ BIASED = {"position_bias_std_m": 0.2, "heading_bias_std_deg": 2.0}
 
 def docked(seed: int, **settings: object) -> tuple[dict[str, float], list[str], float | None]:
     condition = Condition.model_validate({"name": "biased", "sensors": BIASED, "link": {"rate_hz": 2.0}})
-    run = build_run(RunSpec(fleet="two", condition=condition, seed=seed, task="dock", task_settings=settings))
+    run = build_run(RunSpec(fleet="fosso2023_two", condition=condition, seed=seed, task="dock", task_settings=settings))
     world = run.simulator.world
     run.simulator.run(None, lambda t_s: run.task.finished(t_s, world.states))
     outcome = run.recording().outcome

@@ -63,7 +63,7 @@ def test_observations_are_measured_and_rewards_are_true() -> None:
 
 def test_a_simple_policy_earns_more_than_none() -> None:
     """A spring and a damper on the observed error, spread over the thrusters: the observation means what it says."""
-    vehicle = load_vehicle("bluerov2_heavy")
+    vehicle = load_vehicle("bluerov2_heavy", "von_benzon2022")
     returns = {}
     for name in ("none", "spring"):
         env = VehicleEnv(condition="ideal", duration_s=15.0)

@@ -14,7 +14,7 @@ from shoal.simulation.water import Constant
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
-VEHICLE = load_vehicle("bluerov2_heavy")
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
 LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)
 
 

@@ -264,18 +264,22 @@ def of_condition(file: Path, key: Key) -> np.ndarray:
     duration_s = 1.0 + 1.25 * condition.link.delay_s
     if any(current.kind == "square" for current in condition.environment.currents):
         duration_s = max(duration_s, 3.0)
-    return motion(RunSpec(fleet="two", condition=condition, seed=1, duration_s=duration_s))
+    return motion(RunSpec(fleet="fosso2023_two", condition=condition, seed=1, duration_s=duration_s))
 
 
 def of_condition_with_pid(file: Path, key: Key) -> np.ndarray:
     """The simple controller knows the vehicle's model, too."""
-    return motion(RunSpec(fleet="two", condition=load_condition(file), seed=1, controller="pid", duration_s=1.0))
+    return motion(
+        RunSpec(fleet="fosso2023_two", condition=load_condition(file), seed=1, controller="pid", duration_s=1.0)
+    )
 
 
 def of_condition_as_believed(file: Path, key: Key) -> np.ndarray:
     """With a controller that does not find out by itself how late its thrusters act."""
     believing = load_controller_file("nmpc").model_copy(update={"runtime": {"agent": {"timing": {"enabled": False}}}})
-    return motion(RunSpec(fleet="two", condition=load_condition(file), seed=1, controller=believing, duration_s=1.0))
+    return motion(
+        RunSpec(fleet="fosso2023_two", condition=load_condition(file), seed=1, controller=believing, duration_s=1.0)
+    )
 
 
 def of_controller(file: Path, key: Key) -> np.ndarray:
@@ -285,13 +289,13 @@ def of_controller(file: Path, key: Key) -> np.ndarray:
         return motion(
             RunSpec(fleet="vessel", condition="tank", controller=str(file), task="step_response", task_settings=step)
         )
-    return motion(RunSpec(fleet="two", condition="default", seed=1, controller=str(file), duration_s=0.2))
+    return motion(RunSpec(fleet="fosso2023_two", condition="default", seed=1, controller=str(file), duration_s=0.2))
 
 
 def of_slow_controller(file: Path, key: Key) -> np.ndarray:
     """Steps that take 100.5 control periods: whether they are late is up to the deadline. (T,V) who steered."""
     slow = Condition.model_validate({"name": "slow", "controller_time": {"median_ms": 5025, "p99_ms": 5025}})
-    return simulate(RunSpec(fleet="two", condition=slow, seed=1, controller=str(file), duration_s=0.1)).mode
+    return simulate(RunSpec(fleet="fosso2023_two", condition=slow, seed=1, controller=str(file), duration_s=0.1)).mode
 
 
 def motion(spec: RunSpec) -> np.ndarray:

@@ -31,7 +31,12 @@ def fleet(line_deg: float) -> Fleet:
     """Two vehicles 2.2 m apart, bows north, nobody to see."""
     axis = np.array([np.cos(np.radians(line_deg)), np.sin(np.radians(line_deg)), 0.0])
     members = [
-        {"name": name, "start_m": tuple((side * 1.1 * axis + [0, 0, 5]).tolist()), "thrust_limit_N": 16.6}
+        {
+            "name": name,
+            "start_m": tuple((side * 1.1 * axis + [0, 0, 5]).tolist()),
+            "parameter_set": "wu2018",
+            "thrust_limit_N": 16.6,
+        }
         for name, side in (("a", -1), ("b", 1))
     ]
     formation = {"kind": "line", "spacing_m": 2.2, "line_deg": line_deg, "heading_deg": 0.0}
@@ -92,7 +97,7 @@ def test_a_turn_at_080_is_followed_to_fifteen_centimetres(tmp_path: Path) -> Non
 
 def held(behind_m: float, speed_mps: float) -> tuple[Array, Array, Array]:
     """Times (M,), and what is aimed at by a vehicle that is so far behind a reference going north: place and speed."""
-    settings, vehicle = NmpcSettings(), load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+    settings, vehicle = NmpcSettings(), load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
     nmpc = NmpcController(ControllerContext("a", vehicle, settings, settings.limits, 0.05)).nmpc
     t, zero = nmpc.times_s, np.zeros_like(nmpc.times_s)
     north, speed = behind_m + speed_mps * t, np.full_like(t, speed_mps)

@@ -29,8 +29,9 @@ from shoal.recordings.recording import Recording
 from shoal.simulation.plant import Plant
 from shoal.tasks.run import RunSpec, simulate
 from shoal.vehicles.description import load_vehicle
+from vehicles_for_tests import light_fleet
 
-VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 PERIOD_S = 0.05
 PLACE_M = np.array([0.0, 0.0, 5.0])
 FOLLOW = Directive("follow", Preview(np.zeros(1), PLACE_M[None], np.zeros((1, 3)), np.zeros(1)))
@@ -60,7 +61,7 @@ def answer(plan: Plan) -> Command:
 def head_on(turn_deg: float) -> Recording:
     """Two vehicles change places on a straight line, exactly symmetric."""
     file = load_controller_file("nmpc").model_copy(update={"settings": {"give_way": {"turn_deg": turn_deg}}})
-    return simulate(RunSpec("circle", "2", "ideal", 0, controller=file, duration_s=20.0, task="exchange"))
+    return simulate(RunSpec("circle", "fosso2023_two", "ideal", 0, controller=file, duration_s=20.0, task="exchange"))
 
 
 def test_give_way_passes_port_to_port_with_room() -> None:
@@ -148,7 +149,7 @@ def settled_off_m(believed_periods: int | None) -> float:
     as_configured = load_controller_file("nmpc").model_copy(
         update={"runtime": {"agent": {"timing": {"enabled": False}}}}
     )
-    recording = simulate(RunSpec("line", "1", condition, 1, as_configured, duration_s=10.0))
+    recording = simulate(RunSpec("line", light_fleet(), condition, 1, as_configured, duration_s=10.0))
     off = np.linalg.norm(recording.states[:, 0, POSITION] - recording.setpoints_m[:, 0], axis=1)
     return float(off[recording.times_s >= 6.0].max())
 

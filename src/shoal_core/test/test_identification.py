@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli import app
 from shoal.errors import ShoalError
-from shoal.fleet.file import load_fleet
 from shoal.identification.fit import FitSettings, Problem, fit
 from shoal.identification.motion_data import MotionData, SensorNoise, from_recording
 from shoal.identification.precision import trials
@@ -21,12 +20,12 @@ from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import perturbed
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.parameters import mass_matrix
-from vehicles_for_tests import shipped
+from vehicles_for_tests import light_fleet, shipped
 
 
 @pytest.fixture(scope="module")
 def dance() -> MotionData:
-    run = shoal.simulate(fleet="one", controller="excitation", duration_s=40, seed=3)
+    run = shoal.simulate(fleet=light_fleet(), controller="excitation", duration_s=40, seed=3)
     return from_recording(run, run.names[0])
 
 
@@ -50,7 +49,7 @@ def test_mean_forces_equal_a_fine_simulation(lag_s: float, delay_s: float) -> No
 
 
 def test_derivatives_are_those_of_differences(dance: MotionData) -> None:
-    vehicle = load_fleet("one").vehicles[0].vehicle()
+    vehicle = light_fleet().vehicles[0].vehicle()
     settings = FitSettings(thrust_scale_sigma=0.05, current_sigma_mps=0.1)
     problem = Problem([dance.part(0, 8)], vehicle, SensorNoise(), settings)
     values, starts = problem.prior.copy(), problem.measured[:, 0].copy()
@@ -75,7 +74,7 @@ def test_derivatives_are_those_of_differences(dance: MotionData) -> None:
 
 
 def test_a_dance_shows_mass_drag_and_timing(dance: MotionData) -> None:
-    vehicle = load_fleet("one").vehicles[0].vehicle()
+    vehicle = light_fleet().vehicles[0].vehicle()
     truth = perturbed(vehicle, load_condition("default").plant, np.random.default_rng([3, 1])).vehicle
     steps: list[float] = []
     found = fit([dance], vehicle, progress=lambda _, size: steps.append(size))
@@ -92,14 +91,14 @@ def test_a_dance_shows_mass_drag_and_timing(dance: MotionData) -> None:
 
 
 def test_motion_that_shows_nothing_leaves_the_priors_alone() -> None:
-    run = shoal.simulate(fleet="one", controller="pid", duration_s=20, path="line", seed=2)
-    found = fit([from_recording(run, run.names[0])], load_fleet("one").vehicles[0].vehicle())
+    run = shoal.simulate(fleet=light_fleet(), controller="pid", duration_s=20, path="line", seed=2)
+    found = fit([from_recording(run, run.names[0])], light_fleet().vehicles[0].vehicle())
     assert "yaw quadratic damping" in found.unexcited
     assert found.value("yaw quadratic damping")[0] == shipped("wu2018").quadratic_damping[5, 5]
 
 
 def test_what_no_fit_can_be_made_of_gets_a_sentence(dance: MotionData) -> None:
-    vehicle = load_fleet("one").vehicles[0].vehicle()
+    vehicle = light_fleet().vehicles[0].vehicle()
     with pytest.raises(ShoalError, match=r"4.0 s of motion; expected at least five windows"):
         fit([dance.part(0, 4)], vehicle)
     with pytest.raises(ShoalError, match=r"8 thrusters; expected the 6 of"):

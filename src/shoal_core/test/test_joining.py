@@ -23,7 +23,7 @@ NAMES = ("bluerov2", "bluerov3", "bluerov4")
 def adrift(count: int = 2, condition: Condition = STILL, seed: int = 3) -> World:
     """Side by side at an angle, each with a velocity of its own."""
     rng = np.random.default_rng(seed)
-    fleet = load_fleet("two")
+    fleet = load_fleet("fosso2023_two")
     members = [fleet.vehicles[0].model_copy(update={"name": name}) for name in NAMES[:count]]
     fleet = Fleet.model_validate(fleet.model_dump() | {"vehicles": [m.model_dump() for m in members]})
     starts = {}

@@ -12,7 +12,7 @@ from shoal.estimation.kalman import SIZE, SOURCE, CasadiFilter, CompiledFilter, 
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.parameters import parameter_vector, structure_of
 
-VEHICLE = load_vehicle("bluerov2_heavy")
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
 STRUCTURE = structure_of(VEHICLE)
 
 

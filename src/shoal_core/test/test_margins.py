@@ -15,7 +15,7 @@ from shoal.simulation.conditions import Condition, load_condition
 from shoal.tasks.run import RunSpec, build_run
 from shoal.vehicles.description import load_vehicle
 
-VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 TRANSLATIONS = ("surge", "sway", "heave")
 
 
@@ -95,7 +95,8 @@ def test_the_linear_loop_and_the_simulator_agree() -> None:
 
 
 def test_command_line() -> None:
-    done = CliRunner().invoke(app, ["controller", "margins", "bluerov2_heavy", "--thrust-limit", "16.6"])
+    given = ["controller", "margins", "bluerov2_heavy", "--set", "wu2018", "--thrust-limit", "16.6"]
+    done = CliRunner().invoke(app, given)
     assert done.exit_code == 0
     rows = [line.split() for line in done.output.splitlines() if line.strip().startswith(("surge", "yaw"))]
     assert [row[0] for row in rows] == ["surge", "yaw"]

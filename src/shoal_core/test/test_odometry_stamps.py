@@ -120,8 +120,8 @@ def test_the_sensors_stamps_are_wrong_as_asked_and_nothing_else_changes() -> Non
 @pytest.mark.parametrize(("offset_s", "jitter_s"), [(-0.3, 0.0), (0.3, 0.0), (-0.1, 0.0), (0.0, 0.3), (0.0, 0.1)])
 def test_no_stamp_costs_sight_or_balance(offset_s: float, jitter_s: float) -> None:
     condition = changed("default", sensors={"stamp_offset_s": offset_s, "stamp_jitter_s": jitter_s})
-    recording = simulate(RunSpec("circle", "2", condition, 4, "nmpc", duration_s=15.0))
-    honest = simulate(RunSpec("circle", "2", "default", 4, "nmpc", duration_s=15.0))
+    recording = simulate(RunSpec("circle", "fosso2023_two", condition, 4, "nmpc", duration_s=15.0))
+    honest = simulate(RunSpec("circle", "fosso2023_two", "default", 4, "nmpc", duration_s=15.0))
     tilts = [np.degrees([tilt_rad(q) for q in states[ATTITUDE].T]) for states in recording.states.transpose(1, 2, 0)]
     tilt_deg = np.array(tilts)
     assert tilt_deg.max() < 30 and tilt_deg[:, recording.times_s > 5].max() < 10

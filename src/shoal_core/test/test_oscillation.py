@@ -80,7 +80,7 @@ def test_the_estimate_is_slow_meanwhile_and_not_stuck_with_the_last_swing() -> N
 @lru_cache(maxsize=8)
 def swum(condition: str, gazebo: bool, enabled: bool = True) -> tuple[float, float, bool]:
     """In 15 s: largest tilt in degrees, change of thrust a period in N after 5 s, and whether it was reported."""
-    spec = RunSpec("circle", "2", condition, 1, "nmpc", 15.0)
+    spec = RunSpec("circle", "fosso2023_two", condition, 1, "nmpc", 15.0)
     if gazebo:
         spec = varied(spec, {**GAZEBO, "runtime.agent.oscillation.enabled": enabled})
     run, reported = build_run(spec), False

@@ -16,7 +16,7 @@ from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 from swim import PERIOD_S, Swim, codes
 
-VEHICLE = load_vehicle("bluerov2_heavy")
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
 LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)
 OFF = EstimatorSettings(outliers=OutlierSettings(enabled=False))
 

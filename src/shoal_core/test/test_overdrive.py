@@ -8,7 +8,7 @@ from shoal.fleet.overdrive import Leads, Overdrive, with_rotation
 from shoal.frames import from_yaw, matrix
 from shoal.vehicles.description import load_vehicle
 
-VEHICLE = load_vehicle("bluerov2_heavy")
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
 
 
 def test_forces_and_moments_are_overdriven_by_their_own_factors() -> None:

@@ -26,7 +26,7 @@ from shoal.vehicles.effort import MotionEffort
 from test_fast_paths import ABREAST_DEG, off_m, path_file, straight, swim
 
 Array = NDArray[np.float64]
-EFFORT = MotionEffort(load_vehicle("bluerov2_heavy").with_thrust_limit(16.6))
+EFFORT = MotionEffort(load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6))
 
 
 def winding(t: Array) -> Triple:
@@ -71,7 +71,7 @@ def test_a_slowed_path_is_the_same_place_for_place_and_within_the_thrust() -> No
 
 
 def test_the_slowest_vehicle_decides() -> None:
-    weak = MotionEffort(load_vehicle("bluerov2_heavy").with_thrust_limit(6.2))
+    weak = MotionEffort(load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(6.2))
     trial = Trial("winding", CurvePath(winding, 20.0), 20.0)
     alone, both = slowed_trial(trial, [(EFFORT, 0.0)]), slowed_trial(trial, [(EFFORT, 0.0), (weak, 0.0)])
     assert 20.0 < alone.duration_s < both.duration_s == slowed_trial(trial, [(weak, 0.0)]).duration_s

@@ -26,7 +26,7 @@ from shoal.vehicles.description import Vehicle, load_vehicle
 from vehicles_for_tests import full_matrices, with_thrusters
 
 Array = NDArray[np.float64]
-VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 PERIOD_S, DEPTH_M = 0.05, 5.0
 
 
@@ -302,7 +302,7 @@ def test_stops_and_keeps_its_heading_while_the_position_is_not_reliable() -> Non
     ("condition", "rmse_m"), [("default", 0.01), ("mass_x2", 0.01), ("added_mass_x2", 0.01), ("current_05_waves", 0.2)]
 )
 def test_two_follow_a_circle_in_sight_of_each_other(condition: str, rmse_m: float) -> None:
-    recording = simulate(RunSpec("circle", "2", condition, 0, "pid", duration_s=25.0))
+    recording = simulate(RunSpec("circle", "fosso2023_two", condition, 0, "pid", duration_s=25.0))
     judged = figures(recording)
     assert not judged.failed
     assert judged.fallbacks == 0
@@ -321,7 +321,7 @@ def test_two_follow_a_circle_in_sight_of_each_other(condition: str, rmse_m: floa
 )
 def test_wrong_timing_does_not_upset_it(wrong: dict[str, object]) -> None:
     """The margin that slow integrators and moderate bandwidths buy: 0.2 s of delay nobody knows of."""
-    recording = simulate(RunSpec("circle", "2", changed(**wrong), 1, "pid", duration_s=20.0))
+    recording = simulate(RunSpec("circle", "fosso2023_two", changed(**wrong), 1, "pid", duration_s=20.0))
     judged = figures(recording)
     assert not judged.failed
     assert judged.rmse_m < 0.03

@@ -145,7 +145,7 @@ def test_a_platform_of_nobody_is_refused() -> None:
     with pytest.raises(ShoalError, match="at least one"):
         compose({}, {})
     with pytest.raises(ShoalError, match="azimuth"):
-        Module.of(load_vehicle("bluerov2_heavy"))
+        Module.of(load_vehicle("bluerov2_heavy", "wu2018"))
 
 
 @given(places, places)

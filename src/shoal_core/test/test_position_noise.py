@@ -13,7 +13,7 @@ from shoal.messages.state import POSITION, VELOCITY
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
-VEHICLE = load_vehicle("bluerov2_heavy")
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
 LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=float)
 PERIOD_S = 0.05
 

@@ -151,7 +151,7 @@ def test_a_place_looked_at_again_and_again_where_nobody_is_has_nobody(place_m: f
 def swum(seed: int, seconds: float, enabled: bool, **changes: object) -> Recording:
     sensors = {"position_drift_mps": changes.pop("drift", 0.0), "relative": {"enabled": enabled}}
     condition = Condition.model_validate({"name": "seen", "sensors": sensors, **changes})
-    return simulate(RunSpec("circle", "2", condition, seed, duration_s=seconds))
+    return simulate(RunSpec("circle", "fosso2023_two", condition, seed, duration_s=seconds))
 
 
 def limits(recording: Recording) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from synthetic_runs import make_record
 
 CAMPAIGN = Campaign(name="small & odd <name>", paths=("circle", "line"), conditions=("loss_70", "default"), runs=4,
                     task="synthetic_runs:OddTask", controllers=("synthetic_runs:Idle",), duration_s=4.0,
-                    control_period_s=0.1, record="none")  # fmt: skip
+                    control_period_s=0.1, fleets=("fosso2023_two",), record="none")  # fmt: skip
 INFOS = [metric.info for metric in METRICS]
 FOV = next(info for info in INFOS if info.name == "fov_max_deg")
 
@@ -82,24 +82,27 @@ class TestIntervals:
 class TestReference:
     def test_figures_of_the_spec(self) -> None:
         reference = load_reference()
-        assert reference.percent("fov_max_deg", "default", "circle") == (7.74, 5.83, 5.22)
-        assert reference.percent("fov_max_deg", "circular_setpoint", "torus") == (100.0,)
-        assert reference.percent("distance_min_m", "circular_setpoint", "spiral") == (15.24,)
-        assert reference.percent("fov_max_deg", "added_mass_half", "line") == (23.8,)
-        assert reference.shifts_s("mass_x2", "circle") == ((33.81, 27.30, 10.67),)
-        assert reference.shifts_s("mass_x2", "torus") == ()
+        assert reference.percent("fov_max_deg", "fosso2023_two", "default", "circle") == (7.74, 5.83, 5.22)
+        assert reference.percent("fov_max_deg", "fosso2023_two", "circular_setpoint", "torus") == (100.0,)
+        assert reference.percent("distance_min_m", "fosso2023_two", "circular_setpoint", "spiral") == (15.24,)
+        assert reference.percent("fov_max_deg", "fosso2023_two", "added_mass_half", "line") == (23.8,)
+        assert reference.shifts_s("two_fosso2023", "mass_x2", "circle") == ((33.81, 27.30, 10.67),)
+        assert reference.shifts_s("two_fosso2023", "mass_x2", "torus") == ()
         assert len(reference.rows) == 13
 
     def test_unknown_cells_have_none(self) -> None:
-        assert load_reference().percent("fov_max_deg", "loss_50", "circle") == ()
-        assert load_reference().percent("fov_max_deg", "default", "exchange") == ()
-        assert load_reference().percent("tilt_max_deg", "default", "circle") == ()
+        assert load_reference().percent("fov_max_deg", "fosso2023_two", "loss_50", "circle") == ()
+        assert load_reference().percent("fov_max_deg", "fosso2023_two", "default", "exchange") == ()
+        assert load_reference().percent("fov_max_deg", "two", "default", "circle") == ()  # other vehicles
+        assert load_reference().shifts_s("two", "default", "circle") == ()
+        assert load_reference().percent("tilt_max_deg", "fosso2023_two", "default", "circle") == ()
 
 
 class TestTables:
     def rows(self, failures: int, runs: int = 20) -> list[dict[str, Any]]:
-        row = {"path": "circle", "condition": "default", "fleet": "two", "controller": "nmpc", "task": "follow_path",
-               "failed": False, "crashed": False, "goal": "", "issues": [], "vehicles": 2}  # fmt: skip
+        row = {"path": "circle", "condition": "default", "fleet": "fosso2023_two", "controller": "nmpc",
+               "task": "follow_path", "failed": False, "crashed": False, "goal": "", "issues": [],
+               "vehicles": 2}  # fmt: skip
         return [
             row | {"fov_max_deg": 10.0 + i, "fov_max_deg_failed": i < failures, "seed": i, "key": str(i)}
             for i in range(runs)
@@ -176,7 +179,7 @@ class TestPage:
 
     def test_pictures_are_in_it(self, campaign: Path) -> None:
         pictures = json.loads(embedded((campaign / "report.html").read_text(encoding="utf-8"), "pictures"))
-        rest = "two|synthetic_runs:Idle|synthetic_runs:OddTask"
+        rest = "fosso2023_two|synthetic_runs:Idle|synthetic_runs:OddTask"
         assert set(pictures) == {f"{p}|{c}|{rest}" for p in ("circle", "line") for c in ("default", "loss_70")}
         picture = pictures[f"circle|default|{rest}"]
         assert picture["runs"] == 4 and len(picture["tracks"]["first"]["vehicles"]) == 2

@@ -43,10 +43,10 @@ def test_drag_is_limited_to_what_a_step_resolves(name: str, damping: float) -> N
 
 
 def test_without_the_limit_it_is_not() -> None:
-    assert not coasts(load_vehicle("bluerov2_heavy").scaled(damping=4.0), 0.1)
+    assert not coasts(load_vehicle("bluerov2_heavy", "wu2018").scaled(damping=4.0), 0.1)
 
 
 def test_what_can_be_resolved_is_left_alone() -> None:
-    vehicle = load_vehicle("bluerov2_heavy")
+    vehicle = load_vehicle("bluerov2_heavy", "wu2018")
     assert resolvable(vehicle) is vehicle
     assert resolvable(vehicle.scaled(damping=4.0), 0.01).quadratic_damping[3, 3] == pytest.approx(4 * 1.55)

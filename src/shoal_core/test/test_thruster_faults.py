@@ -209,7 +209,8 @@ def flown(kind: str, thruster: str, enabled: bool = True) -> tuple[list[tuple[fl
     """Issues of the first vehicle, its largest error from 5 s after the fault on, and its last commands (T,8)."""
     extra = {"thruster_stuck": {"force_N": 10.0}}.get(kind, {})
     entry = {"vehicle": 0, "kind": kind, "thruster": thruster, "from_s": FROM_S, **extra}
-    run = build_run(RunSpec(condition=changed(faults=[entry], environment=WATER), seed=4, duration_s=20.0))
+    given = changed(faults=[entry], environment=WATER)
+    run = build_run(RunSpec(fleet="fosso2023_two", condition=given, seed=4, duration_s=20.0))
     name, found, commands = run.fleet.names[0], [], []
     agent = run.simulator.runtimes[name].agent
     agent._use = ThrusterUse(agent.vehicle, OFTEN.model_copy(update={"enabled": enabled}))
@@ -239,7 +240,7 @@ def test_a_vehicle_names_the_thruster_and_flies_on_without_it(kind: str, code: C
 @pytest.mark.parametrize(("seed", "angle_deg"), [(5, 180), (7, 0)])
 def test_a_sudden_current_is_nobodys_fault(seed: int, angle_deg: float) -> None:
     """0.6 m/s from one moment to the next: without the look at the water, both vehicles have a suspect."""
-    run = build_run(RunSpec(seed=seed, duration_s=16.0))
+    run = build_run(RunSpec(fleet="fosso2023_two", seed=seed, duration_s=16.0))
     to = np.radians(angle_deg)
     for k, _ in enumerate(run.simulator.ticks()):
         if k == 120:
@@ -257,7 +258,7 @@ def test_nothing_is_found_with_the_watch_off() -> None:
 
 
 def test_an_operator_takes_thrusters_out_of_use_and_brings_them_back() -> None:
-    run = build_run(RunSpec(duration_s=4.0, seed=1))
+    run = build_run(RunSpec(fleet="fosso2023_two", duration_s=4.0, seed=1))
     name = run.fleet.names[0]
     runtime = run.simulator.runtimes[name]
     for k, _ in enumerate(run.simulator.ticks()):

@@ -22,7 +22,7 @@ from shoal.simulation.plant import Plant
 from shoal.tasks.run import Run, RunSpec, build_run
 from shoal.vehicles.description import load_vehicle
 
-VEHICLE = load_vehicle("bluerov2_heavy").with_thrust_limit(16.6)
+VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 PERIOD_S = 0.05
 GYRO = np.radians(0.5)
 
@@ -53,7 +53,7 @@ class Trial:
     """One run, with what its agents believed."""
 
     def __init__(self, condition: Condition, seed: int, duration_s: float, enabled: bool = True, **more: Any) -> None:
-        spec = RunSpec("circle", "2", condition, seed, controller(enabled), duration_s=duration_s, **more)
+        spec = RunSpec("circle", "fosso2023_two", condition, seed, controller(enabled), duration_s=duration_s, **more)
         self.run: Run = build_run(spec)
         world, runtimes = self.run.simulator.world, self.run.simulator.runtimes.values()
         lags_s = [v.vehicle.thrusters[0].time_constant_s for v in world.plant.vehicles]
@@ -137,7 +137,7 @@ def test_late_odometry_under_a_fresh_stamp_is_a_delay_like_any_other() -> None:
 
 def tilt_with_late_odometry(enabled: bool) -> float:
     """Largest after 3 s."""
-    run = build_run(RunSpec("circle", "2", "default", 1, controller(enabled), duration_s=10.0))
+    run = build_run(RunSpec("circle", "fosso2023_two", "default", 1, controller(enabled), duration_s=10.0))
     world, measured = run.simulator.world, list[Any]()
     honest = world.measure
 

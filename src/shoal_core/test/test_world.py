@@ -20,7 +20,7 @@ from shoal.tasks.run import RunSpec, build_run
 
 PERIOD_S = 0.05
 THRUST_N = np.array([2.0, 2.5, 2.0, 2.5, 0.4, -0.6, -0.5, 0.5])
-FLEET = load_fleet("two")
+FLEET = load_fleet("fosso2023_two")
 FIRST, SECOND = FLEET.names
 
 
@@ -210,6 +210,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     data["name"] = "six"
     data["thrusters"] = [t for i, t in enumerate(data["thrusters"]) if i not in (3, 7)]
     del data["sets"]["ng2024"], data["sets"]["von_benzon2022"]  # their limits are given thruster by thruster
+    data["default_set"] = "wu2018"
     file = tmp_path_factory.mktemp("vehicles") / "six.yaml"
     file.write_text(yaml.safe_dump(data))
     fleet = FLEET.model_dump(mode="json", exclude_none=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.fleet.file import Fleet, load_fleet
 from shoal.vehicles.description import Vehicle, load_vehicle
 
 SETS = ("wu2018", "ng2024", "von_benzon2022")
@@ -15,6 +16,13 @@ SETS = ("wu2018", "ng2024", "von_benzon2022")
 def shipped(parameter_set: str) -> Vehicle:
     """A set of the BlueROV2 Heavy."""
     return load_vehicle("bluerov2_heavy", parameter_set)
+
+
+def light_fleet(name: str = "one") -> Fleet:
+    """A shipped fleet with `wu2018` and 16.6 N a thruster: commands act as they are, without rounding by a curve."""
+    fleet = load_fleet(name)
+    light = {"parameter_set": "wu2018", "thrust_limit_N": 16.6}
+    return fleet.model_copy(update={"vehicles": tuple(m.model_copy(update=light) for m in fleet.vehicles)})
 
 
 def full_matrices() -> Vehicle:

@@ -38,7 +38,7 @@ def test_check(tmp_path: Path) -> None:
     assert good.exit_code == 0, good.output
     assert "thrust matrix" in good.output and "world ocean" in good.output
     bad = tmp_path / "bad.sdf"
-    bad.write_text(MODEL.read_text().replace("<mass>11.46<", "<mass>12<"))
+    bad.write_text(MODEL.read_text().replace("<mass>13.46<", "<mass>14<"))
     result = run.invoke(app, ["gazebo", "check", str(bad)])
     assert result.exit_code == 2 and "wrong" in result.output
 

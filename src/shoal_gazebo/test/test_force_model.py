@@ -10,7 +10,7 @@ import pytest
 
 from gazebo_forces import Array, GazeboVehicle
 from shoal.messages.state import VELOCITY
-from shoal.vehicles.description import load_vehicle
+from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal_gazebo.render import render_model
 from shoal_gazebo.sdf_reader import read_model
 from swimming import DEPTH_M, ENU_OF_NED, PERIOD_S, committed, start, swim, tumbling, world
@@ -18,14 +18,25 @@ from swimming import DEPTH_M, ENU_OF_NED, PERIOD_S, committed, start, swim, tumb
 
 def test_twenty_seconds_of_tumbling() -> None:
     vehicle = load_vehicle("bluerov2_heavy")
-    distance, angle, plant = swim(committed(), vehicle, tumbling(vehicle, 20))
+    distance, angle, plant = swim(committed(), vehicle, tumbling(vehicle, 20, scale=0.15))
     assert np.linalg.norm(plant.states[0, VELOCITY]) > 0.1, "it does move"
     assert distance < 0.01
     assert angle < 0.5
 
 
-def test_free_ascent() -> None:
-    distance, angle, plant = swim(committed(), load_vehicle("bluerov2_heavy"), np.zeros((30, 8)))
+def light() -> Vehicle:
+    """The set that the figures of docs/gazebo.md are of."""
+    return load_vehicle("bluerov2_heavy", "wu2018")
+
+
+def rendered(vehicle: Vehicle, tmp_path: Path) -> GazeboVehicle:
+    path = tmp_path / "model.sdf"
+    path.write_text(render_model(vehicle, world().water), encoding="utf-8")
+    return GazeboVehicle(read_model(path), world())
+
+
+def test_free_ascent(tmp_path: Path) -> None:
+    distance, angle, plant = swim(rendered(light(), tmp_path), light(), np.zeros((30, 8)))
     rise = DEPTH_M - plant.states[0, 2]
     assert rise > 1.5, "2 N of net buoyancy lift it at 0.17 m/s"
     assert distance < 0.001
@@ -43,13 +54,10 @@ def test_roll_decay() -> None:
 def test_other_parameter_sets(name: str, tmp_path: Path) -> None:
     """In a world whose gravity is not theirs: the weight stays exact. Without what Gazebo can't show."""
     vehicle = replace(load_vehicle("bluerov2_heavy", name), heave_dive=None, heave_rise=None, added_mass_coriolis=True)
-    path = tmp_path / "model.sdf"
-    path.write_text(render_model(vehicle, world().water), encoding="utf-8")
-    gazebo = GazeboVehicle(read_model(path), world())
-    distance, angle, _ = swim(gazebo, vehicle, tumbling(vehicle, 8, scale=0.15))
+    distance, angle, _ = swim(rendered(vehicle, tmp_path), vehicle, tumbling(vehicle, 8, scale=0.15))
     assert distance < 0.01
     assert angle < 0.5
-    distance, angle, _ = swim(GazeboVehicle(read_model(path), world()), vehicle, np.zeros((20, 8)), roll_deg=20)
+    distance, angle, _ = swim(rendered(vehicle, tmp_path), vehicle, np.zeros((20, 8)), roll_deg=20)
     assert distance < 0.002
     assert angle < 0.2
 
@@ -57,7 +65,7 @@ def test_other_parameter_sets(name: str, tmp_path: Path) -> None:
 def in_current(tmp_path: Path, current_ned: Array, corrected: bool = True) -> GazeboVehicle:
     east, north, up = (float(v) for v in ENU_OF_NED @ current_ned)
     path = tmp_path / "model.sdf"
-    model = render_model(load_vehicle("bluerov2_heavy"), world().water, current_enu=(east, north, up))
+    model = render_model(light(), world().water, current_enu=(east, north, up))
     path.write_text(model, encoding="utf-8")
     return GazeboVehicle(read_model(path), world(), coriolis_through_water=corrected)
 
@@ -65,7 +73,7 @@ def in_current(tmp_path: Path, current_ned: Array, corrected: bool = True) -> Ga
 def test_a_current_along_the_bow_carries_both_alike(tmp_path: Path) -> None:
     along = 0.3 * np.array([np.cos(np.deg2rad(30)), np.sin(np.deg2rad(30)), 0])
     gazebo = in_current(tmp_path, along)
-    distance, angle, plant = swim(gazebo, load_vehicle("bluerov2_heavy"), np.zeros((30, 8)), current_ned=along)
+    distance, angle, plant = swim(gazebo, light(), np.zeros((30, 8)), current_ned=along)
     assert plant.states[0, 0] - 1.0 > 2, "15 s in 0.26 m/s northward"
     assert distance < 0.02, "rising through it, the vehicle pitches a little: see the next test"
     assert angle < 0.5
@@ -75,7 +83,7 @@ def test_turning_in_a_current_differs_as_the_documentation_says(tmp_path: Path) 
     """11°/s in 0.37 m/s for 10 s. Gazebo takes the added mass's acceleration through the ground instead of through the
     water, and before 8.12 its Coriolis force as well, which turns the vehicle by itself. The figures of docs/gazebo.md.
     """
-    vehicle, current = load_vehicle("bluerov2_heavy"), np.array([-0.2, 0.3, -0.1])
+    vehicle, current = light(), np.array([-0.2, 0.3, -0.1])
     commands = np.tile([-0.1, 0.1, -0.1, 0.1, 0, 0, 0, 0], (20, 1))
     distance, angle, _ = swim(in_current(tmp_path, current), vehicle, commands, current_ned=current)
     assert distance == pytest.approx(0.43, abs=0.05)
@@ -103,7 +111,7 @@ def test_odometry_s_mean_over_ten_steps_hardly_lags() -> None:
     gazebo, (_, state) = committed(), start()
     vehicle = load_vehicle("bluerov2_heavy")
     step, window, worst = gazebo.world.step_s, [], 0.0
-    for command in tumbling(vehicle, 4):
+    for command in tumbling(vehicle, 4, scale=0.5):
         gazebo.command(command)
         for _ in range(round(PERIOD_S / step)):
             before, state = state, gazebo.step(state, step)

@@ -45,31 +45,31 @@ def test_a_changed_file_is_noticed_and_mended(tmp_path: Path) -> None:
     files = generated_files(load_vehicle("bluerov2_heavy"))
     assert len(write_files(files, tmp_path)) == 4
     path = tmp_path / "models/bluerov2_heavy/model.sdf"
-    path.write_text(path.read_text().replace("-4.03", "-4.04"))
+    path.write_text(path.read_text().replace("-13.7", "-13.8"))
     assert out_of_step(files, tmp_path) == ["models/bluerov2_heavy/model.sdf"]
     assert write_files(files, tmp_path) == ["models/bluerov2_heavy/model.sdf"]
     assert write_files(files, tmp_path) == []
 
 
 def test_published_numbers_by_hand() -> None:
-    """Wu 2018, typed in again here, out of the XML without any of the package's code."""
+    """von Benzon 2022, typed in again here, out of the XML without any of the package's code."""
     model = ET.parse(MODEL).getroot().find("model")
     assert model is not None
-    assert sum(float(m.text or "") for m in model.iter("mass")) == pytest.approx(11.5, abs=1e-9)
+    assert sum(float(m.text or "") for m in model.iter("mass")) == pytest.approx(13.5, abs=1e-9)
     volumes = [4 / 3 * np.pi * float(r.text or "") ** 3 for r in model.findall("link/collision/geometry/sphere/radius")]
     volumes += [
         np.prod([float(v) for v in (s.text or "").split()]) for s in model.findall("link/collision/geometry/box/size")
     ]
-    gravity = 112.8 / 11.5
-    assert sum(volumes) * 1000 * gravity == pytest.approx(114.8, abs=1e-6)
+    gravity = 132.390 / 13.5
+    assert sum(volumes) * 1000 * gravity == pytest.approx(131.409, abs=1e-6)
     added = model.find("link/inertial/fluid_added_mass")
     assert added is not None
-    wanted = {"xx": 5.5, "yy": 12.7, "zz": 14.57, "pp": 0.12, "qq": 0.12, "rr": 0.12}
+    wanted = {"xx": 6.36, "yy": 7.12, "zz": 18.68, "pp": 0.189, "qq": 0.135, "rr": 0.222}
     assert {e.tag: float(e.text or "") for e in added if float(e.text or "") != 0} == wanted
     first, plugin = model.findall("plugin[@name='gz::sim::systems::Hydrodynamics']")
     assert [(e.tag, e.text) for e in first] == [("link_name", "base_link")]  # for the current's correction
-    linear = {"xU": 4.03, "yV": 6.22, "zW": 5.18, "kP": 0.07, "mQ": 0.07, "nR": 0.07}
-    quadratic = {"xUabsU": 18.18, "yVabsV": 21.66, "zWabsW": 36.99, "kPabsP": 1.55, "mQabsQ": 1.55, "nRabsR": 1.55}
+    linear = {"xU": 13.7, "yV": 0.0, "zW": 33.0, "kP": 0.0, "mQ": 0.8, "nR": 0.0}
+    quadratic = {"xUabsU": 141.0, "yVabsV": 217.0, "zWabsW": 190.0, "kPabsP": 1.19, "mQabsQ": 0.47, "nRabsR": 1.5}
     values = {e.tag: float(e.text or "") for e in plugin if e.tag[0] in "xyzkmn"}
     assert values == {key: -value for key, value in (linear | quadratic).items()}
 
@@ -129,22 +129,22 @@ def wrong(vehicle: Vehicle, water: Water, text: str, folder: Path) -> list[str]:
 
 
 MISTAKES = {  # what is written instead of what, and which finding must tell
-    "heavier": ("<mass>11.46<", "<mass>11.47<", "weight: Σ mass · g = W"),
-    "CG moved": ("0 0 -0.01992146", "0 0 -0.02992146", "centre of gravity"),
-    "inertia": ("<izz>0.158", "<izz>0.159", "inertia about CO"),
-    "impossible inertia": ("<izz>0.158", "<izz>0.958", "inertias that a body can have"),
-    "added mass swapped": ("<yy>12.7<", "<yy>14.57<", "added mass in FLU"),
+    "heavier": ("<mass>13.46<", "<mass>13.47<", "weight: Σ mass · g = W"),
+    "CG moved": ("0 0 0.00012630", "0 0 0.01012630", "centre of gravity"),
+    "inertia": ("<izz>0.368", "<izz>0.369", "inertia about CO"),
+    "impossible inertia": ("<izz>0.368", "<izz>1.368", "inertias that a body can have"),
+    "added mass swapped": ("<yy>7.12<", "<yy>18.68<", "added mass in FLU"),
     "added mass twice": ("<xU>", "<xDotU>-5.5</xDotU><xU>", "Hydrodynamics: empty, then damping only"),
     "no empty one in front": ("base_link</link_name>\n    </plugin>", "thruster1</link_name>\n    </plugin>",
                               "Hydrodynamics: empty, then damping only"),
-    "damping pushes": ("<xU>-4.03", "<xU>4.03", "damping takes energy out"),
+    "damping pushes": ("<xU>-13.7", "<xU>13.7", "damping takes energy out"),
     "one-way damping": ("xUabsU", "xUU", "quadratic damping"),
     "thicker plates": ("0.004 0.575", "0.006 0.575", "buoyancy: volume · ρ · g = B"),
     "plate aside": ("<pose>0.2265 0 0", "<pose>0.2365 0 0", "centre of buoyancy"),
     "sphere touches": ("<collide_bitmask>0<", "<collide_bitmask>1<", "contact apart from displacement"),
     "thruster aside": ("<pose>0.156 -0.111 -0.085", "<pose>0.157 -0.111 -0.085", "thrust matrix"),
     "axes turned": ("<axis><xyz>1 0 0<", "<axis><xyz>-1 0 0<", "thrust matrix"),
-    "limit": ("<max_thrust_cmd>6.2<", "<max_thrust_cmd>62<", "thrust limits and dead bands"),
+    "limit": ("<max_thrust_cmd>39.91<", "<max_thrust_cmd>49.91<", "thrust limits and dead bands"),
     "joint renamed": ("thruster3_joint", "thruster_3_joint", "joints as the bridge expects"),
     "one namespace": ("<joint_name>", "<namespace>x</namespace><joint_name>", "thrust topics under the model's name"),
     "flat odometry": ("<dimensions>3<", "<dimensions>2<", "odometry in 3-D, in map"),
@@ -176,12 +176,12 @@ def test_contact_geometry_does_not_move_buoyancy() -> None:
 def test_what_gazebo_cannot_hold_is_said() -> None:
     water = shipped_water()
     with pytest.raises(ShoalError, match="thinner plates"):
-        build_body(replace(load_vehicle("bluerov2_heavy"), size_m=(2.0, 2.0, 2.0)), water)
+        build_body(replace(load_vehicle("bluerov2_heavy", "wu2018"), size_m=(2.0, 2.0, 2.0)), water)
     with pytest.raises(ShoalError, match="not symmetric"):
-        build_body(replace(load_vehicle("bluerov2_heavy"), added_mass=np.triu(np.ones((6, 6)))), water)
+        build_body(replace(load_vehicle("bluerov2_heavy", "wu2018"), added_mass=np.triu(np.ones((6, 6)))), water)
     with pytest.raises(ShoalError, match="no rigid body"):
-        build_body(replace(load_vehicle("bluerov2_heavy"), inertia_kgm2=np.diag([0.004, 0.01, 0.01])), water)
-    assert not_in_gazebo(load_vehicle("bluerov2_heavy")) == [
+        build_body(replace(load_vehicle("bluerov2_heavy", "wu2018"), inertia_kgm2=np.diag([0.004, 0.01, 0.01])), water)
+    assert not_in_gazebo(load_vehicle("bluerov2_heavy", "wu2018")) == [
         "thruster lag (0.15 s): the Thruster system follows its command at once"
     ]
     assert len(not_in_gazebo(load_vehicle("bluerov2_heavy", "ng2024"))) == 3
@@ -207,7 +207,7 @@ def test_broken_files_are_told_in_a_sentence(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ShoalError, match=word):
             read_model(path)
-    path.write_text(MODEL.read_text().replace("<mass>11.46</mass>", ""))
+    path.write_text(MODEL.read_text().replace("<mass>13.46</mass>", ""))
     with pytest.raises(ShoalError, match="something is missing"):
         read_model(path)
     with pytest.raises(ShoalError, match="cannot be read"):

@@ -67,7 +67,7 @@ def test_the_parser_does_complain(tmp_path: Path) -> None:
     text = FILES[0].read_text(encoding="utf-8")
     good = as_sdf_1_9(text)
     assert "Error" in complaints(good.replace("<child>thruster1</child>", "<child>nowhere</child>"), tmp_path)
-    assert "Error" in complaints(good.replace("<mass>11.46</mass>", "<mass>eleven</mass>"), tmp_path)
+    assert "Error" in complaints(good.replace("<mass>13.46</mass>", "<mass>eleven</mass>"), tmp_path)
     assert "1.10" in complaints(text, tmp_path)
 
 

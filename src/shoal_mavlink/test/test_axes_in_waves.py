@@ -15,7 +15,7 @@ from shoal.vehicles.curves import load_table
 from shoal.vehicles.description import load_vehicle
 
 pytestmark = pytest.mark.slow
-SPEC = RunSpec("circle", "two", "current_05_waves", 0, duration_s=25.0)
+SPEC = RunSpec("circle", "fosso2023_two", "current_05_waves", 0, duration_s=25.0)
 Array = NDArray[np.float64]
 
 
@@ -23,7 +23,10 @@ def path_error_m(monkeypatch: pytest.MonkeyPatch, true_V: float | None) -> float
     """Rms; None: direct. The bridge believes 16 V."""
     straight = World.command
     if true_V is not None:
-        axis_map, truth = AxisMap(load_vehicle("bluerov2_heavy"), voltage_V=16.0), load_table("t200").at(true_V)
+        axis_map, truth = (
+            AxisMap(load_vehicle("bluerov2_heavy", "wu2018"), voltage_V=16.0),
+            load_table("t200").at(true_V),
+        )
 
         def through(self: World, name: str, thrust_N: Array, answers_s: float, arrived_s: float) -> None:
             widths = np.array(mixer.outputs_us(axis_map.rc(thrust_N)), dtype=float)

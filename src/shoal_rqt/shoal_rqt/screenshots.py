@@ -190,7 +190,7 @@ def _broken(station: Station) -> None:
     o, seen = b.odometry, multiply(b.odometry.attitude, multiply(turn, turn))
     moved = Odometry.of_parts(o.stamp_s, nearer, seen, o.velocity_mps, o.rate_radps)
     _apply(model, updates.OdometryUpdate(b.name, moved))
-    b.thrust_N = np.array([16.6, -16.6, 9.0, -4.0, 3.0, -2.0, 16.6, 1.0])
+    b.thrust_N = np.array([39.9, -51.4, 22.0, -9.0, 7.0, -5.0, 51.4, 2.0])
     b.trail.clear()
     why = "odometry is 0.61 s old"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "4.1", "overruns": "2"}

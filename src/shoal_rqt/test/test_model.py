@@ -191,7 +191,7 @@ def test_attitude_speed_and_saturation() -> None:
     model = pair(heading_deg=-90.0)
     vehicle = model.vehicles["bluerov2"]
     assert vehicle.euler_deg == pytest.approx([0.0, 0.0, 270.0]) and vehicle.speed_mps == pytest.approx(0.5)
-    model.apply(updates.ThrustUpdate("bluerov2", np.array([16.6, -16.6, 16.0, 0, 0, 0, 0, np.nan])), 0.0)
+    model.apply(updates.ThrustUpdate("bluerov2", np.array([39.9, -51.4, 38.0, 0, 0, 0, 0, np.nan])), 0.0)
     assert vehicle.saturated.tolist() == [True, True] + [False] * 6
 
 

@@ -62,7 +62,9 @@ def test_it_shows_what_the_fleet_publishes(w: World) -> None:
     w.until(lambda: model.mode == "hold" and model.sight_pairs and model.preview is not None, "guidance")
     w.until(lambda: model.fleet is not None, "the fleet file's name")
     assert set(model.sight_pairs) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
-    assert model.vehicles["bluerov2"].thrust_limits_N[1] == pytest.approx([16.6] * 8)
+    assert model.vehicles["bluerov2"].thrust_limits_N[1] == pytest.approx(
+        [39.9, 39.9, 51.4, 51.4, 39.9, 51.4, 51.4, 39.9], abs=0.1
+    )
     w.until(lambda: all(np.isfinite(v.thrust_N).all() for v in model.vehicles.values()), "thrust")
     w.until(lambda: "bluerov3" in model.vehicles["bluerov2"].reported, "sight")
     cards = w.station.vehicle_panel.cards

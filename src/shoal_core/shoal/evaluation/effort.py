@@ -50,13 +50,29 @@ def _saturated(recording: Recording) -> Value | None:
 def _activity(recording: Recording) -> Value | None:
     if len(recording.times_s) < 2:
         return None
-    return _worst_vehicle(recording, lambda name: rms(np.diff(recording.thrust_N[name], axis=0)))
+    ranges = _ranges_N(recording)
+
+    def share(name: str) -> float | None:
+        activity = rms(np.diff(recording.thrust_N[name], axis=0))
+        return None if activity is None else activity / ranges.get(name, max(ranges.values(), default=1.0))
+
+    worst = _worst_vehicle(recording, share)
+    if worst is None:
+        return None
+    return Value(rms(np.diff(recording.thrust_N[worst.subject], axis=0)) or 0.0, subject=worst.subject)
+
+
+def _ranges_N(recording: Recording) -> dict[str, float]:
+    """Between least and most thrust of each vehicle's weakest thruster, where they are known."""
+    bounds = recording.thrust_bounds_N.items()
+    return {name: float(np.min(most - least)) for name, (least, most) in bounds if len(most)}
 
 
 def _activity_limit(recording: Recording) -> float | None:
-    """Of the smallest range in the fleet, where it is known."""
-    ranges = [float(np.min(most - least)) for least, most in recording.thrust_bounds_N.values() if len(most)]
-    return ACTIVITY_SHARE * min(ranges) if ranges else None
+    """Of that vehicle's own range: a fleet may have thrusters of 0.2 and of 50 N."""
+    busiest = _activity(recording)
+    limit_N = None if busiest is None else _ranges_N(recording).get(busiest.subject)
+    return None if limit_N is None else ACTIVITY_SHARE * limit_N
 
 
 METRICS = (
@@ -69,5 +85,5 @@ METRICS = (
     Metric("thrust_activity_N", "N", _activity, Bound(_activity_limit, "rattled"),
            label="thrust change per period", group=GROUP, form=".3f",
            description="RMS change of a thruster's command from one recorded instant to the next; of the vehicle with "
-           "the largest."),
+           "the largest share of its own range."),
 )  # fmt: skip

@@ -30,6 +30,7 @@ class ReferenceResults(FileModel):
     authors: str
     source: str
     note: str = ""
+    fleets: tuple[str, ...]  # with vehicles as published; others have nothing to be compared with
     paths: tuple[str, ...]
     bounds: dict[str, float]  # by metric: what counted as a failure there
     rows: tuple[ReferenceRow, ...]
@@ -44,20 +45,23 @@ class ReferenceResults(FileModel):
                     raise ValueError(f"'{row.label}' has {len(values)} percentages; expected {len(self.paths)}")
         return self
 
-    def of(self, condition: str) -> tuple[ReferenceRow, ...]:
+    def of(self, fleet: str, condition: str) -> tuple[ReferenceRow, ...]:
         """All published lines of a condition (the default was measured on three computers)."""
-        return tuple(row for row in self.rows if row.condition == condition)
+        return tuple(row for row in self.rows if row.condition == condition and fleet in self.fleets)
 
-    def percent(self, metric: str, condition: str, path: str) -> tuple[float, ...]:
+    def percent(self, metric: str, fleet: str, condition: str, path: str) -> tuple[float, ...]:
         """Published failures of a cell, one per line."""
         if path not in self.paths:
             return ()
         column = self.paths.index(path)
-        return tuple(row.failed_percent[metric][column] for row in self.of(condition) if metric in row.failed_percent)
+        return tuple(
+            row.failed_percent[metric][column] for row in self.of(fleet, condition) if metric in row.failed_percent
+        )
 
-    def shifts_s(self, condition: str, path: str) -> tuple[Shift, ...]:
+    def shifts_s(self, fleet: str, condition: str, path: str) -> tuple[Shift, ...]:
         """Published time shifts; there are some for the circle only."""
-        return tuple(r.time_shift_s for r in self.of(condition) if r.time_shift_s is not None and path == "circle")
+        rows = self.of(fleet, condition) if path == "circle" else ()
+        return tuple(row.time_shift_s for row in rows if row.time_shift_s is not None)
 
 
 @lru_cache(maxsize=4)

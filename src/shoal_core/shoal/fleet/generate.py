@@ -9,7 +9,6 @@ from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.placement import assign, widest_sight
 
 BY_SIZE = {1: "one", 2: "two", 3: "three", 5: "ring5", 10: "ring10"}
-THRUST_LIMIT_N = 16.6  # as the shipped fleets: what gives the vehicle's stated 1.5 m/s
 
 
 def resolve_fleet(name: str) -> Fleet:
@@ -34,7 +33,6 @@ def ring_fleet(count: int) -> Fleet:
             "name": f"bluerov{i + 2}",
             "start_m": (float(radius * np.cos(a)), float(radius * np.sin(a)), 5.0),
             "heading_deg": float((np.rad2deg(a) + 360) % 360 - 180),
-            "thrust_limit_N": THRUST_LIMIT_N,
         }
         for i, a in enumerate(angles)
     ]

@@ -36,13 +36,13 @@ class Table:
 def failure_table(cells: Cells, reference: ReferenceResults, metric: MetricInfo) -> Table:
     """One line per condition, for each path ours and the published figure side by side."""
     paths = _paths(cells, reference)
-    compared = any(reference.percent(metric.name, cell.condition, cell.path) for cell in cells)
+    compared = any(reference.percent(metric.name, cell.fleet, cell.condition, cell.path) for cell in cells)
     rows = []
     for label, group in lines(cells).items():
         line = [TableCell(label)]
         for path in paths:
             cell = next((c for c in group if c.path == path), None)
-            published = reference.percent(metric.name, group[0].condition, path)
+            published = reference.percent(metric.name, group[0].fleet, group[0].condition, path)
             line.append(TableCell("–") if cell is None else rate_cell(cell.failed(metric.name), published, cell.key))
             if compared:
                 line.append(TableCell("\n".join(f"{p:.2f} %" for p in published) or "–"))
@@ -54,7 +54,7 @@ def failure_table(cells: Cells, reference: ReferenceResults, metric: MetricInfo)
     ) + (
         f"Beside it the percentage of about 100 runs in {reference.name}; its default was run on three computers."
         if compared
-        else f"{reference.name} gives no figures for these conditions."
+        else f"{reference.name} gives no figures for these fleets and conditions."
     )
     title = f"{metric.failure.capitalize()}: {metric.label}{_bounds(metric, reference)}"
     return Table(title, explanation, head, tuple(rows), ruled=tuple(range(1, len(head), 1 + compared)))
@@ -62,11 +62,11 @@ def failure_table(cells: Cells, reference: ReferenceResults, metric: MetricInfo)
 
 def shift_table(cells: Cells, reference: ReferenceResults, peaks: dict[str, tuple[float | None, ...]]) -> Table:
     """Time shift per axis, all paths; Fosso 2023 gives the circle's."""
-    compared = any(reference.shifts_s(cell.condition, cell.path) for cell in cells)
+    compared = any(reference.shifts_s(cell.fleet, cell.condition, cell.path) for cell in cells)
     rows = []
     for label, group in lines(cells).items():
         for cell in group:
-            published = reference.shifts_s(cell.condition, cell.path)
+            published = reference.shifts_s(cell.fleet, cell.condition, cell.path)
             line = [TableCell(label), TableCell(cell.path)]
             line += [_shift_cell(cell.spread(f"time_shift_{axis}_s"), cell.key) for axis in "xyz"]
             line.append(TableCell(", ".join("–" if p is None else f"{p:.1f}" for p in peaks.get(cell.key, ()))))

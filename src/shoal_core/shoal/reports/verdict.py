@@ -57,7 +57,7 @@ def _whole_s(summary: Summary) -> float | None:
 
 def _caption(summary: Summary, whole_s: float | None) -> str:
     text = f"[bold red]FAILED[/]: {escape(summary.failure)}" if summary.failed else "[bold green]passed[/]"
-    if whole_s and any(load_reference().of(summary.condition)):
+    if whole_s and any(load_reference().of(summary.fleet, summary.condition)):
         text += (
             f"\n{summary.duration_s:.0f} s of a test of {whole_s:.0f} s: not compared with "
             f"{load_reference().name}, which ran all of it"
@@ -81,6 +81,7 @@ def _bound(info: MetricInfo, summary: Summary) -> str:
 
 def _published(info: MetricInfo, summary: Summary, reference: ReferenceResults) -> str:
     if info.name.startswith("time_shift_"):
-        return "\n".join(" / ".join(f"{v:.2f}" for v in s) for s in reference.shifts_s(summary.condition, summary.path))
-    values = reference.percent(info.name, summary.condition, summary.path)
+        shifts = reference.shifts_s(summary.fleet, summary.condition, summary.path)
+        return "\n".join(" / ".join(f"{v:.2f}" for v in s) for s in shifts)
+    values = reference.percent(info.name, summary.fleet, summary.condition, summary.path)
     return f"{' / '.join(f'{v:g}' for v in values)} % of runs {info.failure}" if values else ""
