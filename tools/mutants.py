@@ -37,6 +37,20 @@ class Mutant:
 FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
 MUTANTS = (
     Mutant(
+        "env_too_close_ends",
+        "envs/episode.py",
+        "elif gap_m < limits.distance_hard_m:",
+        "elif gap_m < 0.0:",
+        ("test_envs.py::test_who_comes_too_close_or_gets_lost_is_done",),
+    ),
+    Mutant(
+        "env_sees_what_is_measured",
+        "envs/episode.py",
+        "found[0:3] = to_body @ (position - own.position_m)",
+        "found[0:3] = to_body @ (position - self.world.truth()[name].position_m)",
+        ("test_envs.py::test_observations_are_measured_and_rewards_are_true",),
+    ),
+    Mutant(
         "cone_of_any_camera",
         "control/nmpc/nmpc.py",
         "for place, view in views.items():",
