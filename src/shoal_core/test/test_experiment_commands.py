@@ -30,8 +30,8 @@ def shoal(*arguments: str | Path) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 def test_simulate_writes_and_shows(tmp_path: Path) -> None:
-    code, stdout, _ = shoal("simulate", "--path", "circle", "--fleet", "fosso2023_two", "--duration", "5", "--seed", "3",
-                            "--out", tmp_path / "run", "--plot", tmp_path / "run.png")  # fmt: skip
+    code, stdout, _ = shoal("simulate", "--path", "circle", "--fleet", "fosso2023_two", "--duration", "5",
+                            "--seed", "3", "--out", tmp_path / "run", "--plot", tmp_path / "run.png")  # fmt: skip
     assert code == 0
     for words in (
         "largest FOV angle",
