@@ -236,3 +236,9 @@ def test_version_1_is_read_and_upgraded_to_the_same_vehicle(tmp_path: Path) -> N
     assert [t.dead_band_N for t in second.thrusters] == [0.3] * 3
     again = CliRunner().invoke(app, ["vehicle", "upgrade", str(new)])
     assert again.exit_code == 2 and "version = 2: nothing to upgrade; expected 1" in again.output
+
+
+def test_within_its_dead_zone_a_device_gives_nothing_or_the_least_it_can() -> None:
+    thruster = load_vehicle("delfia1").thrusters[0]
+    asked = np.array([0.001, 0.007, 0.0075, 0.0143, 0.02, 0.3])
+    assert thruster.produced_N(asked) == pytest.approx([0, 0, 0.0144, 0.0144, 0.02, 0.18], abs=1e-6)
