@@ -15,6 +15,8 @@ from shoal.control.settings import NmpcSettings
 from shoal.docking.partner import PartnerTrack, planned_twist
 from shoal.docking.pilot import FollowerPilot, Side, bearing_deg, level_heading_rad
 from shoal.errors import ShoalError
+from shoal.estimation.timing_bank import TimingEstimate
+from shoal.fleet.handover import Knowledge, placed
 from shoal.fleet.link import Link, LinkSettings
 from shoal.frames import from_yaw, matrix, multiply, yaw_of
 from shoal.messages.directive import Directive, Partner, View
@@ -155,6 +157,20 @@ def test_bearing_is_of_the_marker_in_the_camera() -> None:
     leader, follower = State.at_rest((0.0, 0.0, 5.0)).array, State.at_rest((-3.0, 1.0, 5.0)).array
     # Camera 0.1 m before the middle, marker 0.2 m behind the leader's: 2.7 m ahead, 1 m to port.
     assert bearing_deg(BOW, follower, STERN, leader) == pytest.approx(math.degrees(math.atan2(1.0, 2.7)))
+
+
+def test_parted_vehicles_go_back_to_their_own_navigation() -> None:
+    """The group's place is a mean of navigations that differ; noise alone is no reason to leave it."""
+    estimate = State.at_rest((1.0, 2.0, 5.0), 0.3).array
+    known = Knowledge(Odometry(7.0, estimate), np.zeros(6), np.zeros(3), np.zeros(8), TimingEstimate(0.15, 0.05))
+    own = State.at_rest((1.2, 1.9, 5.1), 0.35).array
+    found = placed(known, Odometry(7.0, own)).odometry
+    np.testing.assert_array_equal(found.state[POSITION], own[POSITION])
+    np.testing.assert_array_equal(found.state[ATTITUDE], own[ATTITUDE])
+    near = own.copy()
+    near[POSITION] = estimate[POSITION] + 0.02
+    assert placed(known, Odometry(7.0, near)) is known
+    assert placed(known, None) is known
 
 
 BIASED = {"position_bias_std_m": 0.2, "heading_bias_std_deg": 2.0}
