@@ -100,6 +100,21 @@ def test_without_reference_or_formation_it_holds_where_it_is() -> None:
     assert swim.off_m() < 0.02
 
 
+def test_the_timing_is_probed_when_motion_is_asked_for_and_not_before() -> None:
+    """A controller that restarts and holds adds no motion of its own; the first reference starts the probe."""
+    swim, felt = Swim(), []
+
+    def note(swim: Swim) -> Odometry:
+        felt.append(VEHICLE.thrust_matrix @ swim.thrust_N)
+        return swim.odometry()
+
+    swim.run(3.0, note, velocity_mps=None)
+    assert np.abs(np.array(felt)[:, 5]).max() < 0.2
+    felt.clear()
+    swim.run(1.0, note, velocity_mps=(0.1, 0.0, 0.0))
+    assert np.abs(np.array(felt)[:, 5]).max() > 1.0
+
+
 def test_lost_references_mean_hold_after_the_timeout_and_following_again_with_the_next() -> None:
     swim = Swim()
     swim.run(4.0, velocity_mps=(0.2, 0.0, 0.0))

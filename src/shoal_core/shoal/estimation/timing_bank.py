@@ -113,7 +113,8 @@ class TimingBank:
             (settings.slow_memory_s, settings.fast_memory_s),
             APART_S,
         )
-        self._confirmed = False
+        self._confirmed = False  # by evidence, or because there was none for long enough
+        self._shown = self._moved = False  # by evidence; whether motion has been asked for
         self._current = self._start = ordered.index((round(start.lag_s, 6), round(start.delay_s, 6)))
         self.set_vehicle(vehicle)
         self.restart()
@@ -143,7 +144,7 @@ class TimingBank:
     def adopt(self, timing: TimingEstimate, thrust_N: Array) -> None:
         """Found out by one whose thrusters these are as well: believed from the start, as far as the bank has it."""
         off_s = np.abs(self._scores.lag_s[:-1] - timing.lag_s) + np.abs(self._scores.delay_s[:-1] - timing.delay_s)
-        self._current, self._confirmed = int(np.argmin(off_s)), True
+        self._current, self._confirmed, self._shown = int(np.argmin(off_s)), True, True
         self.restart()
         self._scores.force[:-1] = thrust_N
 
@@ -155,6 +156,12 @@ class TimingBank:
     def thrust_share(self) -> float:
         """Of the thrusters' limits: full thrust under a wrong timing tilts a vehicle by 40° within a second."""
         return 1.0 if self._confirmed else self.settings.start_share
+
+    def move(self) -> None:
+        """Motion is asked for. For the first time: a vehicle that only held so far has yet to show its timing."""
+        if not self._moved and self._confirmed and not self._shown and self._stamp_s is not None:
+            self._confirmed, self._begun_s = False, self._stamp_s
+        self._moved = True
 
     @property
     def probes(self) -> bool:
@@ -203,7 +210,8 @@ class TimingBank:
         self.estimate = self._estimate(report[6])
         if not self._confirmed:
             sure = self.estimate.certainty >= s.start_certainty and self._scores.informative[0] > s.least_samples
-            self._confirmed = (sure and not switched) or stamp_s >= self._begun_s + s.start_s
+            self._shown = sure and not switched
+            self._confirmed = self._shown or stamp_s >= self._begun_s + s.start_s
         return switched
 
     def _choose(self, stamp_s: float, report: list[float]) -> bool:

@@ -15,6 +15,7 @@ from shoal.evaluation import (
     docking,
     effort,
     endurance,
+    fault_naming,
     goal,
     health,
     path_error,
@@ -42,6 +43,7 @@ METRICS: tuple[Metric, ...] = (
     *health.METRICS,
     *timing.METRICS,
     *timing_error.METRICS,
+    *fault_naming.METRICS,
 )
 
 

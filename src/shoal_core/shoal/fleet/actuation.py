@@ -126,6 +126,8 @@ class Actuation:
         """
         if not all(map(math.isfinite, thrust_N.tolist())):
             return np.zeros(len(thrust_N))
+        if probe and self._bank is not None:
+            self._bank.move()
         share = min(share, 1.0 if self._bank is None else self._bank.thrust_share)
         if share < 1.0:
             used = float(np.max(np.where(thrust_N > 0, thrust_N / upper_N, thrust_N / lower_N)))

@@ -180,7 +180,8 @@ class Agent:
             self.controller.reset()
         if output is not None and not output.usable:
             output = None
-        return self._answer(t_s, true_s, leads, output, state, issue, forecast, compute_s)
+        follows = directive.kind == "follow"
+        return self._answer(t_s, true_s, leads, output, state, issue, forecast, compute_s, follows=follows)
 
     def _act_s(self, t_s: float) -> float:
         """When a command of now reaches the thrusters; not before the odometry it answers."""
@@ -354,7 +355,10 @@ class Agent:
         issue: Issue | None,
         forecast: PlanForecast | None,
         compute_s: float,
+        *,
+        follows: bool,
     ) -> Command:
+        """`follows`: somebody asked for motion; one who merely holds, after a restart say, adds none of its own."""
         if output is not None:
             self._gate.reset()
             self._station.release()
@@ -365,7 +369,7 @@ class Agent:
             mode = self._gate.fallback(t_s, has_plan, state is not None)
             thrust = self._fallback_thrust(mode, start_s, state)
         share, steered, limits = self._watch.thrust_share(self._last_t_s), mode is Mode.CONTROLLER, self._limits
-        thrust = self._actuation.limited(t_s, thrust, *limits, share, probe=steered)
+        thrust = self._actuation.limited(t_s, thrust, *limits, share, probe=steered and follows)
         thrust = self._use.command_N(t_s, thrust, *limits, test=steered and share == 1.0)
         self._actuation.command(t_s, thrust)
         self._previous_N = output.thrust_N if output is not None else thrust

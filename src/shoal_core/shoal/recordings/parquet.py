@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
+from shoal.messages.health import Code
 from shoal.recordings import older
-from shoal.recordings.recording import Outcome, Recording
+from shoal.recordings.recording import Outcome, Recording, TrueFault
 
 Array = NDArray[np.float64]
 
@@ -89,8 +90,13 @@ def read_parquet(folder: Path) -> Recording:
         thrust_bounds_N={name: np.array(bounds) for name, bounds in head.get("thrust_bounds_N", {}).items()},
         bounds=dict(head.get("bounds", {})),
         events=tuple(older.event_of(entry) for entry in head["events"]),
+        true_faults=tuple(_true_fault(*entry) for entry in head.get("true_faults", ())),
         **_rest(head),
     )
+
+
+def _true_fault(from_s: float, vehicle: str, code: str | None, thruster: str) -> TrueFault:
+    return TrueFault(from_s, vehicle, None if code is None else Code(code), thruster)
 
 
 def _head(recording: Recording) -> dict[str, Any]:
@@ -101,6 +107,7 @@ def _head(recording: Recording) -> dict[str, Any]:
         "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
         "bounds": dict(recording.bounds),
         "events": [event.to_json() for event in recording.events],
+        "true_faults": [(f.from_s, f.vehicle, f.code and f.code.value, f.thruster) for f in recording.true_faults],
         "issue_shares": dict(recording.issue_shares),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
         "about": asdict(recording.about),

@@ -41,6 +41,16 @@ class HealthEvent:
 
 
 @dataclass(frozen=True)
+class TrueFault:
+    """A thruster that a simulation broke, which a controller should find; or more than one, or for a while only."""
+
+    from_s: float
+    vehicle: str
+    code: Code | None = None  # under which it is to be reported; None: nothing certain is expected
+    thruster: str = ""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Whether a task with a goal has reached it."""
 
@@ -93,6 +103,7 @@ class Recording:
     bounds: Mapping[str, float] = field(default_factory=dict)  # by metric: of the task or condition, not the usual one
     outcome: Outcome | None = None  # of a task that has a goal
     timing_error_s: Array | None = None  # (T,V) believed lag and delay less the true ones; None: the truth is not known
+    true_faults: tuple[TrueFault, ...] = ()  # of thrusters, as far as known
     about: About = About()
 
     def __post_init__(self) -> None:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from shoal.config.file_model import Vector
 from shoal.errors import ShoalError
+from shoal.messages.health import Code
+from shoal.recordings.recording import TrueFault
 from shoal.simulation.conditions import Fault
 from shoal.vehicles.description import Vehicle
 
@@ -32,6 +34,18 @@ class Faults:
             for i, fault in enumerate(faults)
             if vehicles and (fault.thruster is not None or fault.module is not None)
         ]
+
+    @property
+    def of_thrusters(self) -> tuple[TrueFault, ...]:
+        """What moves a vehicle otherwise than its thrusters were asked to, and how that should be reported."""
+        kinds = ("thrusters_dead", "module_dead", "frozen")
+        return tuple(
+            TrueFault(fault.from_s, name, Code(fault.kind), fault.thruster)
+            if fault.thruster is not None and fault.to_s is None
+            else TrueFault(fault.from_s, name)
+            for name, fault in self._faults
+            if fault.thruster is not None or fault.kind in kinds
+        )
 
     def __bool__(self) -> bool:
         return bool(self._faults)

@@ -158,6 +158,7 @@ class RunLog:
             limits=world.fleet.limits,
             thrust_bounds_N={m.name: _thrust_bounds_N(m.vehicle()) for m in world.fleet.vehicles},
             events=tuple(self._events),
+            true_faults=world.faults.of_thrusters,
             issue_shares={text: count / steps for text, count in self._issue_steps.items()},
         )
 
