@@ -38,7 +38,7 @@ SIMULATE = {
     "a misspelt path": (["--path", "circel"], "'circel' is unknown; did you mean 'circle'"),
     "a misspelt fleet": (["--fleet", "thre"], "'thre' is unknown; did you mean 'three'"),
     "a misspelt controller": (["--controller", "nmcp"], "'nmcp' is unknown; did you mean 'nmpc'"),
-    "an unknown controller": (["--controller", "lqr"], "'lqr' is unknown; expected a file, .*dompc, .*nmpc, pid"),
+    "an unknown controller": (["--controller", "lqr"], "'lqr' is unknown; expected a file, .*dompc, .*nmpc, .*pid"),
     "a misspelt task": (["--task", "recovr"], "task = 'recovr': unknown; did you mean 'recover'"),
     "an unknown metric": (["--metric", "rmse"], "metric = 'rmse': unknown"),
     "a setting without a value": (["--set", "jitter_m"], "--set jitter_m: expected KEY=VALUE"),
@@ -74,7 +74,7 @@ FILES = {
         fleet(FORMATION, "formation: {kind: offsets, offsets_m: {bluerov2: [0.1, 0, 0], bluerov3: [-0.1, 0, 0]}}"),
         "hard_m = 0.75"),
     "thrust of a rocket": (
-        "fleets", re.sub(r"thrust_limit_N: [\d.]+", "thrust_limit_N: 1.0e+6", FLEET, count=1), "limit_N = 1000000"),
+        "fleets", fleet("parameter_set: von_benzon2022", "thrust_limit_N: 1.0e+6"), "limit_N = 1000000"),
     "two vehicles at one place": ("fleets", fleet(STARTS[1], STARTS[0]), "start_m.*0.00 m.*hard_m = 0.75"),
     "a start in the air": (
         "fleets", fleet(STARTS[0], "start_m: [0, 0, -5]"), r"start_m.*-5.*below the surface"),

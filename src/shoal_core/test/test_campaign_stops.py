@@ -131,7 +131,7 @@ def test_a_run_that_takes_its_process_with_it_is_a_crashed_row(tmp_path: Path) -
 @pytest.mark.slow
 def test_worst_runs_are_recorded_and_progress_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[int, int, str]] = []
-    campaign = SMALL.model_copy(update={"record": "worst", "conditions": ("default",)})
+    campaign = SMALL.model_copy(update={"record": "worst", "conditions": ("default",), "fleets": ("fosso2023_two",)})
     outcome = run_campaign(campaign, tmp_path / "out", workers=1, progress=lambda *now: seen.append(now))
     assert outcome.made == 8 and outcome.crashed == 1 and outcome.failed == 4
     assert (8, 8, "runs") in seen and seen[-1][2].startswith("recordings")

@@ -53,7 +53,7 @@ def share(recording: Recording, code: Code, subject: str = "") -> float:
 
 
 def run(condition: str, duration_s: float = 8.0, seed: int = 0) -> tuple[Recording, Figures]:
-    recording = simulated("circle", "2", condition, seed=seed, duration_s=duration_s)
+    recording = simulated("circle", "fosso2023_two", condition, seed=seed, duration_s=duration_s)
     return recording, figures(recording)
 
 

@@ -75,16 +75,16 @@ def test_slow_odometry_is_flown(rate_hz: int) -> None:
 def test_limits_are_kept_at_one_hertz_in_waves(path: str) -> None:
     """Tumbles if the wrench of the last second is expected of the next one, too."""
     slow = changed("current_025_waves", sensors={"rate_hz": 1.0})
-    found = figures(simulated(path, condition=slow, duration_s=15.0))
+    found = figures(simulated(path, "fosso2023_two", slow, duration_s=15.0))
     assert found.fov_max_deg < 60 and found.distance_min_m > 1.5 and found.rmse_m < 0.25
 
 
 def test_the_wrench_follows_slowly_when_odometry_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule is worth half of the error; without it the vehicle is thrown about by its own belief."""
     slow = changed("current_025_waves", sensors={"rate_hz": 1.0})
-    with_rule = figures(simulated(condition=slow, duration_s=15.0))
+    with_rule = figures(simulated("circle", "fosso2023_two", slow, duration_s=15.0))
     monkeypatch.setattr(StateEstimator, "expect_interval", lambda self, interval_s: None)
-    assert figures(simulated(condition=slow, duration_s=15.0)).rmse_m > 1.5 * with_rule.rmse_m
+    assert figures(simulated("circle", "fosso2023_two", slow, duration_s=15.0)).rmse_m > 1.5 * with_rule.rmse_m
 
 
 def test_a_frozen_sensor_is_not_believed() -> None:

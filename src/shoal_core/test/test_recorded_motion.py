@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli import app
 from shoal.errors import ShoalError
+from shoal.fleet.file import load_fleet
 from shoal.frames import frd_to_flu, ned_to_enu, quaternion_ned_to_enu, scalar_last
 from shoal.identification.calibration import calibrated
 from shoal.identification.dtw import warp
@@ -34,7 +35,10 @@ PULSES = [f"pwm{i}" for i in range(8)]
 
 @pytest.fixture(scope="module")
 def run() -> shoal.Recording:
-    return shoal.simulate(fleet="one", controller="excitation", duration_s=24, seed=5)
+    one = load_fleet("one")
+    light = [v.model_copy(update={"parameter_set": "wu2018", "thrust_limit_N": 16.6}) for v in one.vehicles]
+    fleet = one.model_copy(update={"vehicles": tuple(light)})
+    return shoal.simulate(fleet=fleet, controller="excitation", duration_s=24, seed=5)
 
 
 @pytest.fixture(scope="module")
