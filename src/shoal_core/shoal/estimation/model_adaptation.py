@@ -37,7 +37,11 @@ class AdaptationSettings(FileModel):
     weight_share: float = Field(default=0.2, gt=0, description="one sigma of the weight, of it or the buoyancy")
     drag_share: float = Field(default=0.3, gt=0, description="one sigma of the drag ratio")
     wander: float = Field(default=0.01, ge=0, description="growth of both sigmas in a second, as a share")
-    apply_weight: float = Field(default=0.1, gt=0, description="changes below this share of the weight stay unused")
+    apply_weight: float = Field(
+        default=0.2,
+        gt=0,
+        description="first change that is used, of the weight; half of it later on",
+    )
     apply_drag: float = Field(default=0.25, gt=0, description="changes of the drag ratio below this stay unused")
     least_mass_ratio: float = Field(default=0.05, gt=0, le=1)
     most_mass_ratio: float = Field(default=20.0, ge=1)
@@ -143,7 +147,8 @@ class ModelAdaptation:
         s, before = self._s, (self.mass_ratio, self.drag_ratio)
         by = [f - u for f, u in zip(self._found, self._used, strict=True)]
         in_use = max(self._weight_N * before[0], self._buoyancy_N) / self._reference_N
-        if abs(by[0]) < s.apply_weight * in_use:
+        # Waves look like a tenth of the weight for a while: a described mass is given up for more than that only.
+        if abs(by[0]) < s.apply_weight * in_use * (1.0 if self._used[0] == 0.0 else 0.5):
             by[0] = 0.0
         if abs(by[1]) < s.apply_drag:
             by[1] = 0.0
