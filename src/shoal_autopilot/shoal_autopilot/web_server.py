@@ -131,7 +131,7 @@ class PilotServer:
         return True
 
     def leave(self, client: _Socket) -> None:
-        """The autopilot is told at once if this was its pilot."""
+        """If this was the pilot, the autopilot learns of it at once."""
         self._clients.discard(client)
         if client is self._pilot:
             self._pilot = None

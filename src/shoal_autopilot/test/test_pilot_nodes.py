@@ -35,7 +35,7 @@ def test_front_end_and_pad_reach_the_vehicle_and_let_go() -> None:
         harness.spin(lambda: any("http://" in line for line in child.lines), "the endpoint")
         counted = [topics.PILOT.of(vehicle=name) for name in heard]
         harness.spin(lambda: all(harness.node.count_publishers(name) for name in counted), "both devices")
-        harness.spin(lambda: joy.get_subscription_count() and levels.get_subscription_count(), "their ears")
+        harness.spin(lambda: joy.get_subscription_count() and levels.get_subscription_count(), "their subscriptions")
         (port,) = (found[1] for line in child.lines if (found := re.search(r":(\d+)/$", line)))
 
         heard_it = threading.Event()
