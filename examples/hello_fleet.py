@@ -19,7 +19,7 @@ def main() -> None:
     print(rows.groupby("condition")[["fov_max_deg", "distance_min_m", "rmse_m"]].max())
 
     # One vehicle's time series as a pandas frame, all of them as an xarray data set.
-    print(shoal.recording_frame(run, "bluerov2")[["n_m", "e_m", "d_m"]].tail(3))
+    print(shoal.recording_frame(run, "rov1")[["n_m", "e_m", "d_m"]].tail(3))
     print(shoal.recording_dataset(run).position_m.isel(time=-1).to_pandas())
 
 

@@ -34,6 +34,7 @@ setup(
         "matplotlib",
         "mcap",
         "numpy",
+        "opencv-python-headless",
         "pandas",
         "pettingzoo",
         "plotly",

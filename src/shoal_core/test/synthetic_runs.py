@@ -26,7 +26,7 @@ from shoal.recordings.recording import About, HealthEvent, Recording
 from shoal.tasks.follow_path import FollowPath, FollowSettings
 
 Array = NDArray[np.float64]
-STALE_PLAN = Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 0.75)
+STALE_PLAN = Issue(Code.STALE_PLAN, Severity.WARNING, "rov2", 0.75)
 
 
 def heading_quaternion(heading_rad: Array) -> Array:
@@ -69,11 +69,11 @@ def make_record(
     plan_dt = 0.1 * np.arange(1, 11)
     plans = np.repeat(states[:: max(1, round(0.5 / step_s)), :, None, POSITION], len(plan_dt), axis=2)
     return Recording(
-        names=("bluerov2", "bluerov3"),
+        names=("rov1", "rov2"),
         times_s=times,
         states=states,
         odometry=states + 0.01,
-        thrust_N={"bluerov2": np.tile(np.arange(8.0), (count, 1)), "bluerov3": np.tile(np.arange(6.0), (count, 1))},
+        thrust_N={"rov1": np.tile(np.arange(8.0), (count, 1)), "rov2": np.tile(np.arange(6.0), (count, 1))},
         reference_m=reference,
         reference_velocity_mps=np.gradient(reference, step_s, axis=0),
         setpoints_m=reference[:, None, :] + np.array([-offset, offset]),
@@ -88,9 +88,9 @@ def make_record(
         must_see=((0, 1), (1, 0)),
         limits=Limits(),
         events=(
-            HealthEvent(1.0, "bluerov2", Mode.CONTROLLER, (STALE_PLAN,)),
+            HealthEvent(1.0, "rov1", Mode.CONTROLLER, (STALE_PLAN,)),
         ),
-        issue_shares={"stale plan from bluerov3": float(np.mean(times >= 1.0)) / 2},
+        issue_shares={"stale plan from rov2": float(np.mean(times >= 1.0)) / 2},
         about=About(**{"task": "follow_path", "path": "circle", "fleet": "two", "condition": "default", "seed": seed,
                        "controller": "nmpc", "wall_s": 4.0, "code_version": "test"} | (about or {})),
     )  # fmt: skip

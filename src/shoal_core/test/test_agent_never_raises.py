@@ -9,6 +9,7 @@ from shoal.fleet.agent_settings import Timing
 from shoal.messages.directive import Directive
 from shoal.messages.odometry import Odometry
 from shoal.messages.preview import Preview
+from shoal.messages.state import ATTITUDE
 from swim import VEHICLE
 from test_agent import agent_of, level
 
@@ -31,7 +32,7 @@ def drawn(rng: np.random.Generator, t_s: float) -> Odometry | None:
         state = rng.choice(BAD, size=13)
     with np.errstate(all="ignore"):
         if kind != 2:
-            state[3:7] /= np.linalg.norm(state[3:7])
+            state[ATTITUDE] /= np.linalg.norm(state[ATTITUDE])
     stamp_s = t_s + rng.choice([0.0, -0.01, -0.3, 0.3, -5.0, 5.0, np.nan, np.inf], p=[0.65] + 7 * [0.05])
     return Odometry(float(stamp_s), state)
 

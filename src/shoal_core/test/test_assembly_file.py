@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from shoal.assembly.file import load_assembly
+from shoal.assembly.file import JointEntry, load_assembly
 from shoal.cli import app
 from shoal.config.files import list_configs
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet
+from shoal.frames import tilt_rad, yaw_of
 from shoal.messages.state import State
 from shoal.simulation.conditions import Condition, Plant
 from shoal.simulation.world import World
-from shoal.vehicles.description import AXES
+from shoal.vehicles.description import AXES, load_vehicle
+from shoal.vehicles.ports import Mating, caught
 
 PAIR = """\
 version: 1
@@ -34,8 +37,54 @@ def test_shipped_assemblies_hold_together(name: str) -> None:
     file = load_assembly(name)
     composite = file.composite()
     assert composite.vehicle.mass_kg == pytest.approx(sum(m.vehicle().mass_kg for m in file.modules.values()))
-    assert composite.vehicle.cg_m == pytest.approx(np.zeros(3), abs=1e-9)
-    assert composite.vehicle.controlled_axes | set(composite.vehicle.returning_axes()) == set(AXES)
+    centre = [0.0, 0.5, 0.0] if name.startswith("mur_") else np.zeros(3)  # halfway along the rod of the MUR spheres
+    assert composite.vehicle.cg_m == pytest.approx(centre, abs=1e-9)
+    held = composite.vehicle.controlled_axes | set(composite.vehicle.returning_axes())
+    adrift = {"sway", "heave"} if name.startswith("mur_") else set()  # one thruster ahead on each sphere
+    assert held == set(AXES) - adrift
+
+
+def test_ports_say_how_modules_lie(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    points = "at_a_m: [0, 0.3, 0], at_b_m: [0, -0.3, 0]"
+    path.write_text(PAIR.replace(points, "port_a: starboard, port_b: stern"), encoding="utf-8")
+    pose = load_assembly(path).assembly().poses(("a", "b"))["b"]  # stern to the other's side: turned by 90°
+    assert pose.position_m == pytest.approx([0.0, 0.6, 0.0], abs=1e-12)
+    assert np.degrees(yaw_of(pose.attitude)) == pytest.approx(90.0)
+    assert tilt_rad(pose.attitude) == pytest.approx(0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("joints", "sentence"),
+    [
+        ("{a: a, b: b, port_a: keel, port_b: port}", r"'a' has no port 'keel'; expected one of bow, stern, port, star"),
+        ("{a: a, b: c, port_a: starboard, port_b: port}", r"'c' is not a module; expected one of a, b"),
+        ("{a: a, b: b, port_a: bow, at_b_m: [0, 0, 0]}", r"a to b has port_a, at_b_m; expected port_a and port_b, or"),
+        ("{a: a, b: b, port_a: bow}", r"a to b has port_a; expected port_a and port_b"),
+        ("{a: a, b: b}", r"a to b has neither ports nor points; expected"),
+        (
+            "{a: a, b: b, port_a: bow, port_b: bow}\n  - {a: b, b: a, port_a: bow, port_b: bow}",
+            r"port 'bow' of a is latched twice; expected one joint at each port",
+        ),
+    ],
+)
+def test_wrong_ports_get_a_sentence(tmp_path: Path, joints: str, sentence: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(PAIR.split("  - ")[0] + f"  - {joints}\n", encoding="utf-8")
+    with pytest.raises(ShoalError, match=sentence):
+        load_assembly(path)
+
+
+def test_a_plug_needs_a_socket() -> None:
+    entry, vehicle = JointEntry(a="a", b="b", port_a="bow", port_b="bow"), load_vehicle("bluerov2_heavy")
+    plug, socket = (
+        replace(vehicle, ports=(replace(vehicle.ports[0], kind=kind),)) for kind in ("plug", "socket")
+    )  # fmt: skip
+    assert entry.joint({"a": plug, "b": socket}).pose.position_m == pytest.approx([0.6, 0.0, 0.0])
+    for a, b in ((plug, plug), (socket, socket), (plug, vehicle)):
+        with pytest.raises(ShoalError, match=r"expected two androgynous ones, or a plug and a socket"):
+            entry.joint({"a": a, "b": b})
+        assert not caught(a.ports[0], b.ports[0], Mating(np.zeros(3), 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +94,7 @@ def test_shipped_assemblies_hold_together(name: str) -> None:
         ("[0, 0.3, 0]", "[0, 0.1, 0]", r"mine.yaml: joints: the hulls of a and b overlap by 0.175 m"),
         ("  - {a: a, b: b, at_a_m: [0, 0.3, 0], at_b_m: [0, -0.3, 0]}\n", "  []\n", r"nothing joins b to 'a'"),
         ("version: 1", "version: 1\nframe: c", r"frame is 'c'; expected one of a, b"),
-        ("type: bluerov2_heavy, parameter_set: wu2018}\n  b", "type: bluerov9}\n  b", r"'bluerov9' is unknown"),
+        ("type: bluerov2_heavy, parameter_set: wu2018}\n  b", "type: rov8}\n  b", r"'rov8' is unknown"),
     ],
 )
 def test_mistakes_get_a_sentence(tmp_path: Path, old: str, new: str, sentence: str) -> None:

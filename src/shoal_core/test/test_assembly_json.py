@@ -33,7 +33,9 @@ def test_joints_travel_in_flu_and_come_back() -> None:
     flip = np.diag([1.0, -1.0, -1.0])
     assert matrix(q) == pytest.approx(flip @ matrix(JOINT.attitude) @ flip)
     back = joining_from_json(text)
-    assert back.counter == 7 and back.partners == (("a", "c"),)
+    assert back.counter == 7 and back.partners == (("a", "c"),) and back.magnets is None
+    assert joining_from_json(joining_to_json(Joining(8, magnets=()))).magnets == ()
+    assert joining_from_json(joining_to_json(Joining(8, magnets=(("a", "c"),)))).magnets == (("a", "c"),)
     (joint,) = back.joints
     assert joint.at_b_m == pytest.approx(JOINT.at_b_m) and joint.attitude == pytest.approx(JOINT.attitude)
 

@@ -120,6 +120,10 @@ def test_the_filter_is_exact_and_goes_the_short_way_round() -> None:
         often.step(np.array([-3.0]), 0.01)
     assert often.value == pytest.approx(once.value) and often.rate == pytest.approx(once.rate)
     assert once.value[0] > 3.0  # over ±180°, not back through zero
+    behind = ReferenceFilter(np.array([0.1]), 2.0, angles=False)  # a target ½ a t² is caught up with, not trailed
+    for k in range(1, 401):
+        behind.step(np.array([0.25 * (k * 0.02) ** 2]), 0.02, 0.5 * k * 0.02, 0.5)
+    assert behind.value[0] == pytest.approx(0.25 * 8.0**2, abs=1e-5) and abs(behind.acceleration[0] - 0.5) < 1e-5
     moving = WantedAttitude.at_rest(yaw_rad=1.0)
     assert moving.angles_rad[2] == 1.0
 

@@ -15,6 +15,7 @@ from shoal.autopilot.random_pilot import RandomPilot
 from shoal.errors import ShoalError
 from shoal.messages.health import Code, Mode
 from shoal.messages.pilot import PRESETS, Level, PilotInput, pilot_from_json
+from shoal.messages.state import ATTITUDE
 
 HERE = np.array([*PLACE_M, 0.0, 0.0, 0.0])
 
@@ -54,7 +55,7 @@ def test_stop_and_loss_of_the_pilot_at_every_level(preset: str) -> None:
         assert rates[:3].max() < 0.05
     if Level.DIRECT not in levels[3:]:
         assert rates[3:].max() < 0.1
-    assert np.degrees(np.abs(euler_angles(end[3:7])[:2]).max()) < 5
+    assert np.degrees(np.abs(euler_angles(end[ATTITUDE])[:2]).max()) < 5
     dive.runtime.on_stop("test")
     dive.run(0.5)
     assert np.abs(dive.thrust_N).max() == 0.0
@@ -92,7 +93,7 @@ def test_rate_moves_what_is_held_and_stops_without_overshoot() -> None:
     dive.run(2.0, lambda t: PilotInput(t, np.array([0, 0, 0, 0, 0, 0.5])))
     assert dive.state[12] == pytest.approx(np.radians(22.5), rel=0.05)
     dive.run(4.0, lambda t: PilotInput(t))
-    yaws = np.degrees([euler_angles(x[3:7])[2] for x in dive.states])
+    yaws = np.degrees([euler_angles(x[ATTITUDE])[2] for x in dive.states])
     assert yaws.max() <= yaws[-1] + 0.5 and yaws[-1] > 40
     assert np.abs(np.array(dive.states)[:, :3] - PLACE_M).max() < 0.03
 
@@ -108,7 +109,7 @@ def test_the_pd_law_holds_too() -> None:
     dive = Piloted(alone("guided", law="pd"))
     turned = HERE + [0, 0, 0, 0, np.radians(20), np.radians(60)]
     dive.run(8.0, lambda t: PilotInput(t, setpoints=turned))
-    assert np.degrees(euler_angles(dive.state[3:7])) == pytest.approx([0, 20, 60], abs=1.0)
+    assert np.degrees(euler_angles(dive.state[ATTITUDE])) == pytest.approx([0, 20, 60], abs=1.0)
 
 
 def test_levels_change_by_preset_and_by_axis() -> None:

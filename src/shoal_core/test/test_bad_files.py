@@ -156,7 +156,7 @@ MISTAKES = {
         "fleets",
         "type: bluerov2_heavy",
         "type: bluerov9",
-        "vehicles.0 .bluerov2.: vehicles: 'bluerov9' is unknown; did you mean 'bluerov2'. .expected a file or",
+        "vehicles.0 .rov1.: vehicles: 'bluerov9' is unknown; did you mean 'bluerov2'. .expected a file or",
     ),
     "unknown set in a fleet": (
         "fleets",
@@ -166,9 +166,21 @@ MISTAKES = {
     ),
     "vehicle twice": (
         "fleets",
-        "name: bluerov3",
-        "name: bluerov2",
-        "vehicle name 'bluerov2' appears 2 times, expected each once",
+        "name: rov2",
+        "name: rov1",
+        "vehicle name 'rov1' appears 2 times, expected each once",
+    ),
+    "name with blanks": (
+        "fleets",
+        "name: rov2",
+        "name: My ROV",
+        "name = 'My ROV': expected lower-case letters, digits",
+    ),
+    "unknown topology": (
+        "fleets",
+        "topology: all",
+        "topology: rong",
+        "sight.topology = 'rong': expected one of all, ring, chain, ",
     ),
     "cone inside out": (
         "fleets",

@@ -71,7 +71,7 @@ FILES = {
         "fleets", fleet(FORMATION, "formation: {kind: ring, radius_m: 0.3}"), "puts 2 vehicles 0.6 m apart"),
     "offsets closer than the hard distance": (
         "fleets",
-        fleet(FORMATION, "formation: {kind: offsets, offsets_m: {bluerov2: [0.1, 0, 0], bluerov3: [-0.1, 0, 0]}}"),
+        fleet(FORMATION, "formation: {kind: offsets, offsets_m: {rov1: [0.1, 0, 0], rov2: [-0.1, 0, 0]}}"),
         "hard_m = 0.75"),
     "thrust of a rocket": (
         "fleets", fleet("parameter_set: von_benzon2022", "thrust_limit_N: 1.0e+6"), "limit_N = 1000000"),
@@ -80,13 +80,15 @@ FILES = {
         "fleets", fleet(STARTS[0], "start_m: [0, 0, -5]"), r"start_m.*-5.*below the surface"),
     "a start beyond every ocean": ("fleets", fleet(STARTS[0], "start_m: [0, 0, 1.0e+6]"), "start_m"),
     "pairs without given": (
-        "fleets", FLEET + "sight: {pairs: [[bluerov2, bluerov3]]}\n" if "sight:" not in FLEET else
-        re.sub(r"sight: .*", "sight: {topology: all, pairs: [[bluerov2, bluerov3]]}", FLEET), "pairs with topology"),
+        "fleets", FLEET + "sight: {pairs: [[rov1, rov2]]}\n" if "sight:" not in FLEET else
+        re.sub(r"sight: .*", "sight: {topology: all, pairs: [[rov1, rov2]]}", FLEET), "pairs with topology"),
     "stride with all": (
         "fleets", FLEET + "sight: {topology: all, stride: 2}\n" if "sight:" not in FLEET else
         re.sub(r"sight: .*", "sight: {topology: all, stride: 2}", FLEET), "stride = 2 with topology"),
     "a fleet without vehicles": ("fleets", FLEET[: FLEET.index("vehicles:")], "vehicles: missing"),
     "a waypoint in the air": ("paths", PATH.replace("[5, 0, 5]", "[5, 0, -8]"), r"waypoints.1.*-8.*below the surface"),
+    "a waypoint beyond the earth": (
+        "paths", PATH.replace("[5, 0, 5]", "[1.0e+30, 0, 5]"), "waypoints.1 is .*expected at most 100000 m"),
     "a path at 25 m/s": ("paths", PATH.replace("0.3", "25"), r"speed_mps is 25.0; expected at most limits.speed_mps"),
     "a current of 30 m/s": (
         "conditions", "environment: {currents: [{kind: constant, velocity_mps: [30, 0, 0]}]}\n", "velocity_mps.*30"),
@@ -176,6 +178,26 @@ def test_view_refuses(arguments: list[str], words: str, tmp_path: Path, monkeypa
     record = make_record(duration_s=4.0)
     write_run(record, summarise(record), tmp_path / "run", recording=False)
     assert_answered(run("view", "run", *arguments), words)
+
+
+WRITERS = [
+    ["simulate", "--plot"], ["vehicle", "show", "bluerov2_heavy", "--picture"], ["drop", "bluerov2_heavy", "--plot"],
+    ["demo", "--plot"], ["picture", "exchange", "--out"], ["picture", "ring", "--out"], ["picture", "dock", "--out"],
+    ["picture", "platform", "--out"], ["assembly", "show", "pair", "--picture"], ["bag", "report", "x", "--plot"],
+    ["view", "x", "--save"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["/proc/x.png", "x" * 300 + ".png", "a_file/x.png", "a_folder.png", "x.bmp"])
+@pytest.mark.parametrize("command", WRITERS, ids=lambda words: " ".join(words[:2]))
+def test_pictures_that_cannot_be_written_are_refused_first(
+    command: list[str], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a_file").write_text("")
+    (tmp_path / "a_folder.png").mkdir()
+    assert_answered(run(*command, place), rf"{command[-1]} .*expected")
+    assert (tmp_path / "a_file").is_file()
 
 
 @pytest.mark.parametrize("place", ["/proc/x", "x" * 300])

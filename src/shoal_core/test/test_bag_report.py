@@ -48,8 +48,8 @@ def run(**changes: Any) -> Recording:
     failed = Issue(Code.SOLVER_FAILED, Severity.ERROR, value=3.0)
     events = (
         *record.events,
-        HealthEvent(10.0, "bluerov3", Mode.STATION_KEEPING, (failed,)),
-        HealthEvent(14.0, "bluerov3", Mode.CONTROLLER, ()),
+        HealthEvent(10.0, "rov2", Mode.STATION_KEEPING, (failed,)),
+        HealthEvent(14.0, "rov2", Mode.CONTROLLER, ()),
     )
     shares = record.issue_shares | {"solver failed": 40 / 602}
     states = record.states.copy()
@@ -69,7 +69,7 @@ def assert_same_verdict(bag: Summary, run_: Summary, tolerance: float) -> None:
 
 
 def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
-    bounds = {"bluerov3": np.array([[-1.0] * 6, [2.0] * 6])}
+    bounds = {"rov2": np.array([[-1.0] * 6, [2.0] * 6])}
     record = run(limits=Limits(sight_hard_deg=45.0), thrust_bounds_N=bounds)  # so that it fails, with a pair and a time
     write_bag(record, tmp_path / "bag")
     (back,) = read_runs(tmp_path / "bag")
@@ -78,13 +78,13 @@ def test_equals_the_simulations_own_metrics(tmp_path: Path) -> None:
     assert np.allclose(back.times_s, record.times_s, atol=1e-9)
     assert np.allclose(back.states[..., POSITION], record.states[..., POSITION], atol=1e-9)
     assert np.allclose(np.abs(np.sum(back.states[..., ATTITUDE] * record.states[..., ATTITUDE], axis=2)), 1.0)
-    assert {name: thrust.shape[1] for name, thrust in back.thrust_N.items()} == {"bluerov2": 8, "bluerov3": 6}
+    assert {name: thrust.shape[1] for name, thrust in back.thrust_N.items()} == {"rov1": 8, "rov2": 6}
     assert all(np.array_equal(back.thrust_N[name], record.thrust_N[name]) for name in record.names)
     assert np.array_equal(back.mode, record.mode)
     assert back.events == record.events
     assert back.issue_shares == pytest.approx(record.issue_shares)
     assert (back.must_see, back.limits) == (record.must_see, record.limits)
-    assert back.thrust_bounds_N["bluerov3"].tolist() == [[-1.0] * 6, [2.0] * 6]
+    assert back.thrust_bounds_N["rov2"].tolist() == [[-1.0] * 6, [2.0] * 6]
     assert replace(back.about, wall_s=4.0) == record.about
 
 
@@ -103,9 +103,9 @@ def test_what_is_the_matter_at_the_start_of_a_part_is_an_event_there(tmp_path: P
     (part,) = read_runs(tmp_path / "bag", from_s=12.0, to_s=20.0)
     stale, failed, fine = record.events
     assert [(e.t_s, e.vehicle, e.mode, e.issues) for e in part.events] == [
-        (0.0, "bluerov2", Mode.CONTROLLER, stale.issues),
-        (0.0, "bluerov3", Mode.STATION_KEEPING, failed.issues),
-        (pytest.approx(2.0), "bluerov3", Mode.CONTROLLER, fine.issues),
+        (0.0, "rov1", Mode.CONTROLLER, stale.issues),
+        (0.0, "rov2", Mode.STATION_KEEPING, failed.issues),
+        (pytest.approx(2.0), "rov2", Mode.CONTROLLER, fine.issues),
     ]
 
 
@@ -114,8 +114,8 @@ def test_limits_and_thrust_bounds_of_the_fleet_asked_for(tmp_path: Path) -> None
     (back,) = read_runs(tmp_path / "bag", fleet="two")
     fleet = load_fleet("two")
     assert back.limits == fleet.limits
-    assert np.array_equal(back.thrust_bounds_N["bluerov2"][1], fleet.vehicles[0].vehicle().thrust_max_N)
-    assert "bluerov3" not in back.thrust_bounds_N  # six thrusters were recorded, that fleet's has eight
+    assert np.array_equal(back.thrust_bounds_N["rov1"][1], fleet.vehicles[0].vehicle().thrust_max_N)
+    assert "rov2" not in back.thrust_bounds_N  # six thrusters were recorded, that fleet's has eight
     with pytest.raises(ShoalError, match="'no_such_fleet' is unknown"):
         read_runs(tmp_path / "bag", fleet="no_such_fleet")
 
@@ -184,7 +184,7 @@ def write_as_nodes_do(record: Recording, folder: Path, storage: StoragePlugin, l
             bag.write(log, topics.SETPOINT, pose_to_bytes(now, record.reference_m[k]))
             bag.write(log, topics.GOAL_POSE, pose_to_bytes(now, np.zeros(3)))
             if k == 0:
-                sight = [["bluerov2", "bluerov3"], ["bluerov3", "bluerov2"]]
+                sight = [["rov1", "rov2"], ["rov2", "rov1"]]
                 bag.write(log, topics.FORMATION, text({"sight": sight}))
             if k % 2 == 0 and lead_s:
                 bag.write(log, topics.TEST_STATUS, text({**test, "state": "running", "t_s": t, "stamp_s": now}))

@@ -10,25 +10,20 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from shoal.campaigns.compare import cells_above, compare
-from shoal.campaigns.file import Campaign, baseline_keys, campaign_jobs, load_campaign
+from shoal.campaigns.file import Campaign, campaign_jobs, load_campaign
 from shoal.campaigns.job import Job, fleet_hash
 from shoal.campaigns.runner import run_campaign
 from shoal.campaigns.series import series_table
 from shoal.campaigns.store import Store
-from shoal.campaigns.vary import varied_condition
 from shoal.campaigns.worker import WorkItem, describe, run_item
-from shoal.cli import app
 from shoal.config.files import find_config, list_configs
 from shoal.control.registry import load_controller_file
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet
 from shoal.fleet.generate import resolve_fleet
 from shoal.messages.state import ATTITUDE, POSITION
-from shoal.simulation.conditions import load_condition
-from shoal.tasks.run import RunSpec, build_run
+from shoal.tasks.run import RunSpec
 from synthetic_runs import make_record
 
 ODD = {"task": "synthetic_runs:OddTask", "controllers": ("synthetic_runs:Idle",), "duration_s": 4.0,
@@ -81,6 +76,22 @@ class TestFile:
         assert [job.spec.seed for job in jobs[:5]] == [7, 7, 7, 7, 8]
         assert len(jobs) == 16 and len({job.key() for job in jobs}) == 16
 
+    def test_a_sample_is_drawn_evenly_and_the_same_again(self) -> None:
+        everything = [job.key() for job in campaign_jobs(SMALL)]
+        drawn = [campaign_jobs(SMALL.model_copy(update={"sample": 6, "draw": seed})) for seed in (1, 1, 2)]
+        keys = [[job.key() for job in jobs] for jobs in drawn]
+        assert keys[0] == keys[1] != keys[2] and len(set(keys[0])) == 6 and set(keys[0]) < set(everything)
+        for jobs in drawn:
+            assert sorted(job.condition.name for job in jobs) == 3 * ["default"] + 3 * ["loss_70"]
+        more = [job.key() for job in campaign_jobs(SMALL.model_copy(update={"sample": 9, "draw": 1}))]
+        assert more[:6] == keys[0]
+        assert len(campaign_jobs(SMALL.model_copy(update={"sample": 99}))) == len(everything)
+
+    def test_a_sample_keeps_every_baseline(self) -> None:
+        given = {"baseline": {"link.delay_s": 0.3}, "sample": 3, "draw": 5}
+        jobs = campaign_jobs(SMALL.model_copy(update=given))
+        assert sum(job.condition.link.delay_s == 0.3 for job in jobs) == 3 == len(jobs) - 3
+
     def test_a_free_list_and_conditions_in_place(self, tmp_path: Path) -> None:
         file = written(tmp_path, """
 cells:
@@ -125,6 +136,7 @@ runs: 1
         [
             ("runs: 3", "no paths and no cells; expected"),
             ("paths: [circle]\nruns: 0", "runs = 0"),
+            ("paths: [circle]\ndraw: 3", "draw is 3 and does nothing; expected a sample"),
             ("paths: [circle]\nconditions: [nope]", "'nope' is unknown; expected"),
             ("paths: [circle]\nvary: {link.los: [1]}", "link.los: is no key of a condition; expected"),
             ("paths: [circle]\nvary: {link.loss: [7]}", "link.loss = 7"),
@@ -261,7 +273,7 @@ class TestRows:
         assert crashed.failure.str.contains("FloatingPointError: hand-made crash").all()
         lost = rows[rows.fov_max_deg_failed.fillna(False).astype(bool)]
         assert set(lost.seed) == {2} and lost.fov_max_deg.between(75.0, 77.0).all()
-        assert set(lost.fov_max_deg_subject) == {"bluerov2 -> bluerov3"} and set(lost.fov_max_deg_bound) == {60.0}
+        assert set(lost.fov_max_deg_subject) == {"rov1 -> rov2"} and set(lost.fov_max_deg_bound) == {60.0}
         assert not rows[rows.seed < 2].failed.any()
 
     def test_reasons_name_no_folders(self) -> None:
@@ -341,67 +353,3 @@ class TestRows:
         folders = [p.name for p in store.recordings.glob("*")]
         assert {int(rows.seed[name]) for name in folders} == kept
         assert all(list((store.recordings / name / "recording").glob("*.mcap")) for name in folders)
-
-
-class TestBaseline:
-    """Every run beside the same seed with other settings."""
-
-    CAMPAIGN = Campaign(
-        name="small",
-        paths=("circle",),
-        runs=2,
-        record="none",
-        vary={"link.loss": (0.1, 0.2), "controller_model.mass_scale": (1.0, 1.5)},
-        cells=({"path": "line", "changes": {"link.loss": 0.5}},),
-        baseline={"controller_model.mass_scale": 1.2},
-        **ODD,
-    )
-
-    def test_runs_that_differ_in_what_it_replaces_share_one(self) -> None:
-        baselines, jobs = baseline_keys(self.CAMPAIGN), {j.key(): j for j in campaign_jobs(self.CAMPAIGN)}
-        assert len(baselines) == 2 * 5 and len(set(baselines.values())) == 2 * 3
-        assert jobs.keys() == {*baselines, *baselines.values()}
-        for key, other in baselines.items():
-            run, base = jobs[key], jobs[other]
-            assert (run.spec.seed, run.spec.path) == (base.spec.seed, base.spec.path)
-            assert base.condition.controller_model.mass_scale == 1.2 != run.condition.controller_model.mass_scale
-            assert base.condition.link == run.condition.link
-        assert baseline_keys(self.CAMPAIGN.model_copy(update={"baseline": {}})) == {}
-
-    def test_margins_is_measured_against_agents_that_know(self) -> None:
-        campaign = load_campaign("margins")
-        assert campaign.runs >= 5
-        one = campaign.model_copy(update={"runs": 1})
-        baselines, jobs = baseline_keys(one), {j.key(): j for j in campaign_jobs(one)}
-        assert len(baselines) == 744 and len(jobs) == 744 + 84
-        for job in (jobs[key] for key in set(baselines.values())):
-            model, sensors = job.condition.controller_model, job.condition.sensors
-            assert model.thruster_lag is None and model.control_delay_periods is None
-            assert sensors.stamp_offset_s == sensors.stamp_jitter_s == 0
-
-    def test_the_command(self, tmp_path: Path) -> None:
-        store = in_this_process(self.CAMPAIGN, tmp_path)
-        baselines = baseline_keys(self.CAMPAIGN)
-        store.write_json("campaign.json", {"baselines": baselines})
-        runs = compare(tmp_path, "rmse_m")
-        rows = {row["key"]: row for row in store.read_rows().to_pylist()}
-        expected = sorted((rows[k]["rmse_m"] / rows[b]["rmse_m"] for k, b in baselines.items()), reverse=True)
-        assert [run.ratio for run in runs] == pytest.approx(expected)
-        most = expected[0] - 1e-6
-        assert list(cells_above(runs, most)) and not cells_above(runs, expected[0])
-        done = CliRunner().invoke(app, ["campaign", "compare", str(tmp_path), "--most", str(most)])
-        assert done.exit_code == 1 and f"largest {expected[0]:.3f}" in done.output
-        assert CliRunner().invoke(app, ["campaign", "compare", str(tmp_path), "--most", "1e9"]).exit_code == 0
-        refused = CliRunner().invoke(app, ["campaign", "compare", str(tmp_path), "-m", "speed"])
-        assert refused.exit_code != 0 and "--metric speed" in refused.output + refused.stderr
-        store.write_json("campaign.json", {})
-        with pytest.raises(ShoalError, match="no baselines"):
-            compare(tmp_path, "rmse_m")
-
-
-def test_a_controller_that_knows_its_lag() -> None:
-    condition = varied_condition(load_condition("default"), {"controller_model.thruster_lag": None}, "test")
-    run = build_run(RunSpec("circle", "2", condition, 3))
-    for runtime, plant in zip(run.simulator.runtimes.values(), run.simulator.world.plant.vehicles, strict=True):
-        known = [t.time_constant_s for t in runtime.agent.vehicle.thrusters]
-        assert known == [t.time_constant_s for t in plant.vehicle.thrusters] != [0.15] * len(known)

@@ -31,7 +31,7 @@ def some_odometry() -> Odometry:
 
 def some_plan(points: int = 17) -> Plan:
     times = 3.2 + np.cumsum(RNG.uniform(0.05, 0.2, points))
-    return Plan("bluerov2", 41, 3.1, times, RNG.normal(size=(points, 3)), RNG.normal(size=(points, 3)), False)
+    return Plan("rov1", 41, 3.1, times, RNG.normal(size=(points, 3)), RNG.normal(size=(points, 3)), False)
 
 
 class TestOdometry:
@@ -48,19 +48,19 @@ class TestOdometry:
         """Heading east, 2 m north, 3 m east, 5 m deep, moving ahead and to starboard, turning to starboard."""
         half = math.radians(90) / 2
         state = np.array([2, 3, 5, math.cos(half), 0, 0, math.sin(half), 0.4, 0.1, 0.2, 0, 0, 0.3])
-        message = typestore.from_bytes(codec.odometry_to_bytes(Odometry(1.5, state), "bluerov2"), codec.ODOMETRY)
+        message = typestore.from_bytes(codec.odometry_to_bytes(Odometry(1.5, state), "rov1"), codec.ODOMETRY)
         p, q = message.pose.pose.position, message.pose.pose.orientation
         assert (p.x, p.y, p.z) == (3, 2, -5)
         assert (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))  # x along east: no rotation in ENU
         linear, angular = message.twist.twist.linear, message.twist.twist.angular
         assert (linear.x, linear.y, linear.z) == (0.4, -0.1, -0.2)
         assert angular.z == -0.3
-        assert (message.header.frame_id, message.child_frame_id) == ("map", "bluerov2/base_link")
+        assert (message.header.frame_id, message.child_frame_id) == ("map", "rov1/base_link")
         assert (message.header.stamp.sec, message.header.stamp.nanosec) == (1, 500_000_000)
 
     def test_big_endian_is_read_the_slow_way(self) -> None:
         before = some_odometry()
-        message = typestore.from_bytes(codec.odometry_to_bytes(before, "bluerov2"), codec.ODOMETRY)
+        message = typestore.from_bytes(codec.odometry_to_bytes(before, "rov1"), codec.ODOMETRY)
         other = bytes(typestore.store().serialize_cdr(message, codec.ODOMETRY, little_endian=False))
         assert cdr.read_odometry(other) is None
         np.testing.assert_allclose(codec.odometry_from_bytes(other).state, before.state, atol=1e-14)
@@ -69,11 +69,11 @@ class TestOdometry:
         """The gate decides about it, and must find the rest of the state untouched."""
         before = some_odometry()
         before.state[1] = np.nan
-        after = codec.odometry_from_bytes(codec.odometry_to_bytes(before, "bluerov2"))
+        after = codec.odometry_from_bytes(codec.odometry_to_bytes(before, "rov1"))
         assert np.isnan(after.state).tolist() == np.isnan(before.state).tolist()
 
     def test_torn_bytes_are_refused(self) -> None:
-        data = codec.odometry_to_bytes(some_odometry(), "bluerov2")
+        data = codec.odometry_to_bytes(some_odometry(), "rov1")
         for length in (0, 3, 20, 100, len(data) - 1):
             with pytest.raises(ShoalError, match="expected a whole message"):
                 codec.odometry_from_bytes(data[:length])
@@ -108,18 +108,16 @@ class TestTrajectories:
     def test_plan_there_and_back(self, points: int) -> None:
         before = some_plan(points)
         after = codec.plan_from_bytes(codec.plan_to_bytes(before))
-        assert (after.vehicle, after.sequence, after.committed) == ("bluerov2", 41, False)
+        assert (after.vehicle, after.sequence, after.committed) == ("rov1", 41, False)
         assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
         np.testing.assert_allclose(after.times_s, before.times_s, atol=2e-9)
         np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-14)
         np.testing.assert_allclose(after.velocities_mps, before.velocities_mps, atol=1e-14)
 
     def test_plan_by_hand(self) -> None:
-        plan = Plan(
-            "bluerov2", 7, 1.5, np.array([1.5, 1.75]), np.array([[1.0, 2, 3]] * 2), np.array([[0.1, 0.2, 0.3]] * 2)
-        )
+        plan = Plan("rov1", 7, 1.5, np.array([1.5, 1.75]), np.array([[1.0, 2, 3]] * 2), np.array([[0.1, 0.2, 0.3]] * 2))
         message = typestore.from_bytes(codec.plan_to_bytes(plan), codec.TRAJECTORY)
-        assert list(message.joint_names) == ["bluerov2", "seq=7", "committed=1"]
+        assert list(message.joint_names) == ["rov1", "seq=7", "committed=1"]
         point = message.points[1]
         p, v = point.transforms[0].translation, point.velocities[0].linear
         assert (p.x, p.y, p.z, v.x, v.y, v.z) == (2.0, 1.0, -3.0, 0.2, 0.1, -0.3)
@@ -143,7 +141,7 @@ class TestTrajectories:
 
     def test_what_is_no_plan_is_refused(self) -> None:
         one = Preview(np.ones(1), np.zeros((1, 3)), np.zeros((1, 3)))
-        for name in ("bluerov2", "seq=3"):
+        for name in ("rov1", "seq=3"):
             with pytest.raises(ShoalError, match=r"plan: joint_names = .* expected \[vehicle, seq=N"):
                 codec.plan_from_bytes(codec.preview_to_bytes(one, 0.0, name))
         with pytest.raises(ShoalError, match="expected a whole message"):
@@ -246,8 +244,8 @@ class TestFormation:
 class TestHealth:
     HEALTH = Health(
         Mode.PREVIOUS_PLAN,
-        (Issue(Code.STALE_PLAN, Severity.WARNING, "bluerov3", 1.0 / 3.0), Issue(Code.SOLVER_FAILED, Severity.ERROR)),
-        solve_ms=1.25, iterations=3, slack_soft=0.1, slack_hard=0.2, neighbour_age_s={"bluerov3": 0.1 + 0.2},
+        (Issue(Code.STALE_PLAN, Severity.WARNING, "rov2", 1.0 / 3.0), Issue(Code.SOLVER_FAILED, Severity.ERROR)),
+        solve_ms=1.25, iterations=3, slack_soft=0.1, slack_hard=0.2, neighbour_age_s={"rov2": 0.1 + 0.2},
         overrun=True, committed=False,
     )  # fmt: skip
 
@@ -256,15 +254,15 @@ class TestHealth:
         assert health_from_values(health_values(Health(Mode.CONTROLLER))) == Health(Mode.CONTROLLER)
 
     def test_through_a_message(self) -> None:
-        status = health_status("bluerov2", self.HEALTH)
+        status = health_status("rov1", self.HEALTH)
         message = typestore.from_bytes(diagnostics_to_bytes(2.5, [status]), "diagnostic_msgs/msg/DiagnosticArray")
         (read,) = message.status
-        assert (read.name, read.hardware_id, read.level) == ("shoal: bluerov2 controller", "bluerov2", 2)
-        assert read.message == "following the previous plan: stale plan from bluerov3; solver failed"
+        assert (read.name, read.hardware_id, read.level) == ("shoal: rov1 controller", "rov1", 2)
+        assert read.message == "following the previous plan: stale plan from rov2; solver failed"
         assert health_from_values({pair.key: pair.value for pair in read.values}) == self.HEALTH
-        assert dict(status.values)["reason"] == "stale plan from bluerov3: 0.3 s old; solver failed"
+        assert dict(status.values)["reason"] == "stale plan from rov2: 0.3 s old; solver failed"
         assert json.loads(dict(status.values)["issues"]) == [
-            ["stale_plan", 1, "bluerov3", 1.0 / 3.0],
+            ["stale_plan", 1, "rov2", 1.0 / 3.0],
             ["solver_failed", 2, "", None],
         ]
 

@@ -45,3 +45,12 @@ def test_what_is_not_a_number_counts_as_silence() -> None:
     for t in np.arange(1.0, 2.0, 0.05):
         commands.update(float(t), float(t), {0: float("nan"), 1: float("inf")})
     assert commands.acting(2.0).tolist() == [0, 0]
+
+
+def test_a_delay_that_shrinks_lets_the_newest_command_overtake() -> None:
+    commands = CommandQueue(2, delay_s=0.05, timeout_s=0.5, late_s=lambda t_s: 0.2 if t_s < 1.0 else 0.0)
+    for t_s, force_N in ((0.9, 1.0), (0.95, 2.0), (1.0, 3.0)):  # due at 1.15, 1.2 and 1.05
+        commands.update(t_s, t_s, {0: force_N, 1: force_N})
+    assert commands.acting(1.04).tolist() == [0, 0]
+    assert commands.acting(1.05).tolist() == [3, 3]
+    assert commands.acting(1.4).tolist() == [3, 3]

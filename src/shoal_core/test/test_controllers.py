@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from shoal.control.base import Controller, ControllerContext, ControlOutput, Estimate, NeighbourForecast, Neighbours
 from shoal.control.nmpc.controller import NmpcController
@@ -29,6 +30,7 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.preview import Preview
 from shoal.messages.state import State
 from shoal.messages.wording import log_line
+from shoal.plugins import find
 from shoal.tasks.run import RunSpec, simulate
 from solver_problems import rov
 
@@ -308,3 +310,20 @@ def test_a_controller_that_predicts_nothing_shares_the_state_it_steered_by() -> 
     plan = ticked(agent_with(Scripted(context(None))), 3).plan
     assert len(plan.times_s) == 1
     assert plan.positions_m[0] == pytest.approx(HERE[:3], abs=0.01)
+
+
+def undescribed(model: type[BaseModel], prefix: str = "") -> list[str]:
+    found = []
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            found += undescribed(inner, f"{prefix}{name}.")
+        elif not field.description:
+            found.append(prefix + name)
+    return found
+
+
+@pytest.mark.parametrize("model", [AgentSettings, *(find("controller", n, CONTROLLERS).Settings for n in CONTROLLERS)])
+def test_every_setting_is_described(model: type[BaseModel]) -> None:
+    """`ros2 param describe` and the station show it."""
+    assert not undescribed(model)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
+from typer.testing import CliRunner
 
+from shoal.cli import app
 from shoal.docking.box_qp import BoxProblem
 from shoal.docking.cooperative import CentralisedDocking, DistributedDocking, Rendezvous, Tuning
 from shoal.docking.inspection import QUICK, START, Approach, approach, inspection
@@ -124,3 +128,15 @@ def test_one_problem_of_both_keeps_the_cones() -> None:
     run = approach(CentralisedDocking(inspection(), QUICK), 4.0)
     assert run.separation_m[-1] < 4.5
     assert run.excess_deg() < 0.2
+
+
+def test_iterations_are_compared_by_command(tmp_path: Path) -> None:
+    runner, picture = CliRunner(), tmp_path / "iterations.png"
+    done = runner.invoke(
+        app, ["docking", "iterations", "--counts", "2,1", "--duration-s", "0.5", "--plot", str(picture)]
+    )
+    assert done.exit_code == 0, done.output
+    assert re.search(r"1 .*115 kbit/s.*\n.*2 .*230 kbit/s", done.output)
+    assert picture.stat().st_size > 5000
+    refused = runner.invoke(app, ["docking", "iterations", "--counts", "two"])
+    assert refused.exit_code != 0 and "expected whole numbers above zero" in f"{refused.output}{refused.exception}"

@@ -41,7 +41,7 @@ def test_whole_way_and_its_speeds() -> None:
     while run.phases.separation_m > 0:
         run.go(STEP_S)
     assert run.t_s - began_s == pytest.approx(math.log(1 + 0.2 * 1.1 / 0.05) / 0.2, abs=0.3)  # ṡ = −0.05 − 0.2 s
-    run.go(5.0)
+    run.go(2.5)
     assert run.phases.separation_m == pytest.approx(-0.03)
     assert run.go(STEP_S, replace(GOOD, latched=True)) is Phase.LATCHED
     assert run.go(5.0, replace(GOOD, partner_age_s=99.0)) is Phase.LATCHED
@@ -81,6 +81,41 @@ def test_aborts_to_the_stand_off_and_tries_again(bad: dict[str, float], reason: 
     assert run.phases.reason == reason
     run.until(Phase.CLOSE)
     assert run.phases.tries == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "after_s"),
+    [({"tilt_deg": 7.0}, "leaning", 0.9), ({"tilt_deg": 13.0}, "leaning", 0.1), ({}, "port missed", 3.1)],
+)
+def test_pushing_beside_the_port_ends_the_closing(bad: dict[str, float], reason: str, after_s: float) -> None:
+    run = Run()
+    run.until(Phase.CLOSE)
+    while run.phases.separation_m > 0:
+        run.go(STEP_S)
+    run.go(after_s - STEP_S, replace(GOOD, **bad))
+    assert run.phases.phase is Phase.CLOSE
+    assert run.go(2 * STEP_S, replace(GOOD, **bad)) is Phase.ABORT
+    assert run.phases.reason == reason
+    assert run.go(4.0) is Phase.ABORT  # 0.15 m/s, faster than it came
+    assert run.phases.separation_m > 0.5
+    run.go(6.0)
+    assert (run.phases.phase is Phase.FAILED) == (reason == "leaning")  # at a hull nobody pushes twice
+
+
+def test_held_off_by_something_it_gives_up_but_not_for_a_moment() -> None:
+    run = Run()
+    run.until(Phase.CLOSE)
+    while run.phases.separation_m > 0.4:
+        run.go(STEP_S)
+    behind = replace(GOOD, gap_m=run.phases.separation_m + 0.13)
+    for _ in range(3):
+        run.t_s += STEP_S
+        run.phases.step(run.t_s, behind)
+    assert run.go(STEP_S) is Phase.CLOSE
+    for _ in range(6):
+        run.t_s += STEP_S
+        run.phases.step(run.t_s, replace(GOOD, gap_m=run.phases.separation_m + 0.13))
+    assert (run.phases.phase, run.phases.reason) == (Phase.ABORT, "something in the way")
 
 
 @pytest.mark.parametrize("phase", [Phase.APPROACH, Phase.ALIGN, Phase.CLOSE])

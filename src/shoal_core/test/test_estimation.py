@@ -22,7 +22,7 @@ def noisy(t_s: float, x: np.ndarray, rng: np.random.Generator) -> Odometry:
     noise = rng.standard_normal(13) * np.repeat([0.02, 0.0, 0.01, 0.0087], [3, 4, 3, 3])
     q = x[ATTITUDE] + 0.0044 * rng.standard_normal(4)
     return Odometry.of_parts(
-        t_s, x[:3] + noise[:3], q / np.linalg.norm(q), x[VELOCITY] + noise[7:10], x[10:] + noise[10:]
+        t_s, x[POSITION] + noise[POSITION], q / np.linalg.norm(q), x[VELOCITY] + noise[VELOCITY], x[10:] + noise[10:]
     )
 
 

@@ -9,12 +9,10 @@ all of them with `SHOAL_EVERY_VALUE=1 make test ARGS=src/shoal_core/test/test_ev
 from __future__ import annotations
 
 import copy
-import importlib
 import os
-import pkgutil
-import re
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,7 @@ import numpy as np
 import pytest
 import yaml
 
-import shoal
 from shoal.campaigns.file import campaign_jobs, load_campaign
-from shoal.config.file_model import FileModel
 from shoal.config.files import config_roots, read_yaml
 from shoal.control.registry import load_controller_file
 from shoal.docking.pilot import bearing_deg
@@ -33,7 +29,7 @@ from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.guidance.path_file import load_path
-from shoal.messages.state import State
+from shoal.messages.state import ATTITUDE, State
 from shoal.simulation.conditions import Condition, load_condition
 from shoal.simulation.contact import nose_of
 from shoal.simulation.plant import Plant
@@ -41,7 +37,7 @@ from shoal.simulation.world import World
 from shoal.tasks.run import RunSpec, simulate
 from shoal.vehicles.actuators import Devices
 from shoal.vehicles.description import Vehicle, load_vehicle
-from shoal.vehicles.ports import mated_attitude, mating
+from shoal.vehicles.ports import caught, mated_attitude, mating
 from shoal_autopilot.sticks import PadPilot
 from shoal_gazebo.generate import generated_files
 from shoal_teleop.layout import load_layout
@@ -176,7 +172,7 @@ def of_vehicle(file: Path, key: Key) -> np.ndarray:
     start = {}
     for name, down in (("dives", 1.0), ("rises", -1.0)):
         start[name] = State(np.array([0, 0, 5.0, 0.9, 0.2, 0.3, 0.2449, 0.4, -0.3, 0.7 * down, 0.5, -0.6, 0.7]))
-        start[name].array[3:7] /= np.linalg.norm(start[name].array[3:7])
+        start[name].array[ATTITUDE] /= np.linalg.norm(start[name].array[ATTITUDE])
     world = World(fleet, start, load_condition("default"), 1, 0.1, 5.0)
     signs = np.where(np.arange(vehicle.input_count) % 2, 1.0, -1.0)
     rows = []
@@ -223,7 +219,9 @@ def of_ports(file: Path, key: Key) -> np.ndarray:
             first = State.at_rest((0.0, 0.0, 0.0)).array
             now = mating(a, first, b, other)
             rows += [*now.gap_m, now.angle_deg, nose_of(a).end_m.sum()]
-            assert a.camera is not None and b.marker is not None
+            rows += [float(caught(a, b, replace(now, gap_m=np.zeros(3)))), a.catch_m, a.catch_deg, a.catch_mps]
+            if a.camera is None or b.marker is None:
+                continue
             rows += [bearing_deg(a, first, b, other), a.camera.half_angle_deg, *a.camera.axis, *b.marker.normal]
             rows += [*a.camera.place_m, *b.marker.place_m]
     return np.array(rows)
@@ -388,38 +386,3 @@ SITUATIONS: list[tuple[str, Callable[[Key], bool], Callable[[Path, Key], Any]]] 
 # -- every setting ----------------------------------------------------------------------------------------------------
 
 # Checked when a file is loaded, or for people: nothing else asks for them.
-FOR_READERS = {"version", "source", "unit", "authors"}
-ROOMS = (
-    "campaigns",
-    "control",
-    "estimation",
-    "evaluation",
-    "fleet",
-    "guidance",
-    "messages",
-    "simulation",
-    "tasks",
-    "vehicles",
-)
-
-
-def test_every_setting_that_a_file_may_have_is_read_somewhere() -> None:
-    """A gate once had a `blind_s` with a unit, a description and a ROS parameter, which nothing used."""
-    for room in ROOMS:
-        for module in pkgutil.walk_packages([str(Path(shoal.__path__[0]) / room)], f"shoal.{room}."):
-            importlib.import_module(module.name)
-    text = "\n".join(f.read_text(encoding="utf-8") for f in (CONFIG.parent / "src").glob("shoal_*/shoal*/**/*.py"))
-    unread = [
-        f"{model.__name__}.{name}"
-        for model in sorted(models(FileModel), key=lambda m: m.__name__)
-        for name in model.model_fields
-        if name not in FOR_READERS and not re.search(rf"\.{name}\b", text)
-    ]
-    assert unread == []
-
-
-def models(base: type[FileModel]) -> Iterator[type[FileModel]]:
-    for found in base.__subclasses__():
-        if found.__module__.startswith("shoal."):
-            yield found
-        yield from models(found)

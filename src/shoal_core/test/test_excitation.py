@@ -7,6 +7,8 @@ import pytest
 
 import shoal
 from shoal.control.registry import ControllerFile
+from shoal.errors import ShoalError
+from shoal.identification.excited import excitation_file, fly_simulated
 from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.wording import sentence
 
@@ -36,3 +38,13 @@ def test_within_its_limits_it_goes_on() -> None:
     run = _run("one")
     assert not run.issue_shares
     assert all(np.abs(np.asarray(t)[-60:]).max() > 1.0 for t in run.thrust_N.values())
+
+
+def test_a_flight_that_stops_at_once_is_refused_with_its_reason() -> None:
+    file = excitation_file("excitation", 0.3)
+    assert file.settings["level"] == 0.3 and excitation_file("excitation", None).settings["level"] == 0.7
+    narrow = file.model_copy(update={"settings": {**file.settings, "hard_box_m": 0.2}})
+    with pytest.raises(ShoalError, match=r"stopped after .* from where the excitation began.* expected at least 15 s"):
+        fly_simulated("bluerov2_heavy", None, narrow, "default", 3)
+    with pytest.raises(ShoalError, match="is of controller 'pid'; expected excitation"):
+        excitation_file("pid", None)

@@ -46,6 +46,14 @@ def test_simulate_writes_and_shows(tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "run").iterdir()} >= {"recording", "summary.json", "timeseries.parquet"}
 
 
+@pytest.mark.parametrize(("off_m", "code"), [(0.0, 0), (3.0, 3)])
+def test_a_run_that_breaks_a_bound_ends_with_code_3(off_m: float, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = make_record(duration_s=30.0)
+    record.states[:, 0, 1] += off_m
+    monkeypatch.setattr("shoal.tasks.run.simulate", lambda *_: record)
+    assert shoal("simulate", "--json")[0] == code
+
+
 @pytest.mark.slow
 def test_simulate_json_is_json_and_repeats(tmp_path: Path) -> None:
     runs = [shoal("simulate", "--condition", "ideal", "--path", "line", "--duration", "3", "--json") for _ in range(2)]

@@ -10,9 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
+from shoal.autopilot.attitude import euler_angles
 from shoal.cli import app
 from shoal.errors import ShoalError
+from shoal.frames import from_euler
 from shoal.identification.fit import FitSettings, Problem, fit
+from shoal.identification.free_run import body_turns, with_tilt
 from shoal.identification.motion_data import MotionData, SensorNoise, from_recording
 from shoal.identification.precision import trials
 from shoal.identification.thrust_model import ThrustTiming, mean_forces
@@ -95,6 +98,8 @@ def test_motion_that_shows_nothing_leaves_the_priors_alone() -> None:
     found = fit([from_recording(run, run.names[0])], light_fleet().vehicles[0].vehicle())
     assert "yaw quadratic damping" in found.unexcited
     assert found.value("yaw quadratic damping")[0] == shipped("wu2018").quadratic_damping[5, 5]
+    assert "yaw added mass" in found.unexcited  # a heading that is held shows no inertia, either
+    assert found.value("yaw added mass")[0] == shipped("wu2018").added_mass[5, 5]
 
 
 def test_what_no_fit_can_be_made_of_gets_a_sentence(dance: MotionData) -> None:
@@ -128,6 +133,26 @@ def test_the_command_excites_fits_and_writes_a_file_that_flies(tmp_path: Path) -
     assert "identified" in file.read_text() and "±" in file.read_text()
 
 
+def test_measured_tilt_keeps_the_predicted_heading() -> None:
+    rng = np.random.default_rng(4)
+    predicted, measured = rng.normal(size=(2, 6, 13))
+    for states in (predicted, measured):
+        states[:, 3:7] = [from_euler(*row) for row in rng.uniform([-0.5, -0.5, -3], [0.5, 0.5, 3], (6, 3))]
+    found, kept = with_tilt(predicted, measured)
+    angles = [np.array([euler_angles(q) for q in states[:, 3:7]]) for states in (found, measured, predicted)]
+    assert angles[0][:, :2] == pytest.approx(angles[1][:, :2], abs=1e-9)
+    assert angles[0][:, 2] == pytest.approx(angles[2][:, 2], abs=1e-9)
+    for axis in range(3):  # the derivative, by turning the prediction a little
+        turn = 1e-6 * 0.5 * body_turns(predicted[:, 3:7])[:, :, axis]
+        ends = []
+        for sign in (1, -1):
+            moved = predicted.copy()
+            moved[:, 3:7] += sign * turn
+            ends.append(with_tilt(moved, measured)[0])
+        slope = np.einsum("wij,wj->wi", kept[:, :, 3:7], turn)
+        assert (ends[0] - ends[1])[:, 3:7] / 2 == pytest.approx(slope[:, 3:7], abs=1e-10)
+
+
 def test_recordings_and_flying_exclude_each_other(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["identify"])
     assert answer.exit_code == 2 and "expected either recordings or --fly" in answer.output
@@ -140,6 +165,12 @@ def test_a_dance_of_an_unseen_plant_keeps_what_is_promised() -> None:
     assert found.inside.sum() >= 7
     assert found.free_run <= 1.2 < found.free_run_file
     assert found.misfit == pytest.approx(1.0, abs=0.1)
+
+
+def test_mass_and_added_mass_that_show_only_together_are_not_torn_apart() -> None:
+    """With the centre of gravity at the origin; one of them at its prior once scaled all thrust and mass by 0.6."""
+    (found,) = trials("bluerov2_heavy", "von_benzon2022", "default", (3,), 0.7)
+    assert np.abs(found.errors).max() <= 0.045 and found.misfit == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_prior_that_is_far_off_is_left_and_no_bound_is_passed(dance: MotionData) -> None:

@@ -171,7 +171,7 @@ def test_the_step_after_a_change_uses_the_new_vehicle() -> None:
         joined_now = director.joined_s is not None and director.parted_s is None
         wanted = 16 if joined_now else 8
         assert {r.agent.vehicle.input_count for r in simulator.runtimes.values()} == {wanted}
-        pilot = simulator.runtimes["bluerov2"]
+        pilot = simulator.runtimes["rov1"]
         assert pilot.last is not None and len(pilot.last.thrust_N) == wanted
         if director.parted_s is not None:
             return

@@ -17,7 +17,7 @@ from shoal.vehicles.parameters import mass_matrix
 
 PERIOD_S = 0.05
 STILL = changed("ideal")
-NAMES = ("bluerov2", "bluerov3", "bluerov4")
+NAMES = ("rov1", "rov2", "rov3")
 
 
 def adrift(count: int = 2, condition: Condition = STILL, seed: int = 3) -> World:
@@ -122,7 +122,7 @@ def test_sensors_and_commands_stay_each_vehicles_own_and_one_held_fast_holds_all
 
 def test_what_cannot_be_joined_or_parted_is_refused_in_a_sentence() -> None:
     world = adrift(2)
-    with pytest.raises(ShoalError, match=r"attach: 'nobody' is unknown; expected one of bluerov2, bluerov3"):
+    with pytest.raises(ShoalError, match=r"attach: 'nobody' is unknown; expected one of rov1, rov2"):
         world.attach("nobody", world.names[0])
     with pytest.raises(ShoalError, match="and itself; expected two different vehicles"):
         world.attach(world.names[0], world.names[0])

@@ -9,6 +9,7 @@ from shoal.codegen import load_library
 from shoal.estimation import kalman
 from shoal.estimation.actuator_state import Segment
 from shoal.estimation.kalman import SIZE, SOURCE, CasadiFilter, CompiledFilter, Filter, make_filter
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.parameters import parameter_vector, structure_of
 
@@ -51,8 +52,10 @@ def test_machine_code_and_casadi_agree(seed: int, gated: bool) -> None:
     for _ in range(3):  # predictions and corrections in any order
         steps = rng.integers(0, 3, 2)
         force, measured = rng.uniform(-1, 1, 8), filters[1].state + rng.uniform(-0.1, 0.1, 13)
-        measured[3:7] *= rng.choice([-1, 1]) / np.linalg.norm(measured[3:7])  # the same attitude either way
-        segment = Segment.lagged(rng.uniform(-1, 1, 8), 0.03, float(rng.choice([0.0, 0.15])))
+        measured[ATTITUDE] *= rng.choice([-1, 1]) / np.linalg.norm(measured[ATTITUDE])  # the same attitude either way
+        ratios = rng.choice([None, 0.0, 1.5]) if seed % 2 else None
+        each = None if ratios is None else np.append(np.full(7, float(ratios)), 0.5)
+        segment = Segment.lagged(rng.uniform(-1, 1, 8), 0.03, float(rng.choice([0.0, 0.15])), each)
         for one in filters:
             for _ in range(steps[0]):
                 np.testing.assert_allclose(one.predict(force, segment), segment.end_N(force), atol=1e-12)
@@ -82,12 +85,12 @@ def test_a_block_beyond_its_gate_is_left_out_by_the_distance_that_matrices_give(
     p, r = one.covariance.reshape(SIZE, SIZE).copy(), np.diag(one.variance)
     before, measured = one.state.copy(), one.state.copy()
     measured[7:13] += 0.2
-    measured[0:3] += (0.4, -0.3, 0.2)
+    measured[POSITION] += (0.4, -0.3, 0.2)
     h = np.eye(SIZE)[3:12]  # all but the position
     gain = p @ h.T @ np.linalg.inv(h @ p @ h.T + r[3:, 3:])
     change = gain @ np.concatenate([np.zeros(3), np.full(6, 0.2)])
     after = p - gain @ h @ p
-    gap = measured[0:3] - before[0:3] - change[0:3]
+    gap = measured[POSITION] - before[POSITION] - change[POSITION]
     distance = float(gap @ np.linalg.inv(after[:3, :3] + r[:3, :3]) @ gap)
     covariance, disturbances = one.covariance.copy(), one.disturbances.copy()
     for sigmas2, length2, left_out in (

@@ -16,6 +16,7 @@ from shoal.control.nmpc.backends.kernel import Kernel, workspace
 from shoal.control.nmpc.backends.linearise import Stages
 from shoal.control.nmpc.formulation import Constraint, Formulation
 from shoal.control.nmpc.problem import REPORT, Problem
+from shoal.messages.state import POSITION, VELOCITY
 from solver_problems import controller, randomise
 
 Array = NDArray[np.float64]
@@ -44,7 +45,7 @@ class Tethered(Formulation):
 
     def ode(self, x: ca.SX, u: ca.SX, g: dict[str, ca.SX]) -> ca.SX:
         pull = ca.SX(self.nx, 1)
-        pull[7:10] = -3.0 * ca.sin(x[0:3])
+        pull[VELOCITY] = -3.0 * ca.sin(x[POSITION])
         return super().ode(x, u, g) + pull
 
 

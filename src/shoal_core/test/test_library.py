@@ -83,7 +83,7 @@ def test_simulate_takes_a_spec_or_its_fields_and_repeats() -> None:
 
 class TestFrames:
     def test_one_vehicle_by_time(self) -> None:
-        frame = shoal.recording_frame(RECORD, "bluerov3")
+        frame = shoal.recording_frame(RECORD, "rov2")
         assert frame.index.name == "t_s" and len(frame) == len(RECORD.times_s)
         np.testing.assert_array_equal(frame[["n_m", "e_m", "d_m"]], RECORD.states[:, 1, :3])
         np.testing.assert_array_equal(frame["measured_w_mps"], RECORD.odometry[:, 1, 9])
@@ -93,18 +93,18 @@ class TestFrames:
     def test_all_vehicles_stacked_with_gaps_where_one_has_fewer_thrusters(self) -> None:
         frame = shoal.recording_frame(RECORD)
         assert frame.index.names == ["vehicle", "t_s"] and len(frame) == 2 * len(RECORD.times_s)
-        assert frame.loc["bluerov3"].thrust8_N.isna().all() and (frame.loc["bluerov2"].thrust8_N == 7.0).all()
+        assert frame.loc["rov2"].thrust8_N.isna().all() and (frame.loc["rov1"].thrust8_N == 7.0).all()
 
     def test_a_wrong_vehicle_is_named(self) -> None:
-        with pytest.raises(ShoalError, match="'bluerov9': not in the recording; expected one of bluerov2, bluerov3"):
-            shoal.recording_frame(RECORD, "bluerov9")
+        with pytest.raises(ShoalError, match="'rov8': not in the recording; expected one of rov1, rov2"):
+            shoal.recording_frame(RECORD, "rov8")
 
     def test_data_set_has_dimensions_names_and_attributes(self) -> None:
         data = shoal.recording_dataset(RECORD)
         assert dict(data.sizes) == {"time": 101, "vehicle": 2, "ned": 3, "quaternion": 4, "body": 3, "thruster": 8}
-        np.testing.assert_array_equal(data.position_m.sel(vehicle="bluerov3", ned="n"), RECORD.states[:, 1, 0])
+        np.testing.assert_array_equal(data.position_m.sel(vehicle="rov2", ned="n"), RECORD.states[:, 1, 0])
         np.testing.assert_array_equal(data.measured_rate_radps, RECORD.odometry[:, :, 10:])
-        assert np.isnan(data.thrust_N.sel(vehicle="bluerov3").isel(thruster=7)).all()
+        assert np.isnan(data.thrust_N.sel(vehicle="rov2").isel(thruster=7)).all()
         assert (data.attrs["controller"], data.attrs["distance_hard_m"]) == ("nmpc", 0.75)
 
     def test_rows_are_those_of_a_campaign(self) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from shoal.cli import app
 from shoal.control.margins import Belief, Margins, axis_loops, margins
 from shoal.control.registry import load_controller_file
+from shoal.fleet.file import load_fleet
 from shoal.fleet.setup import nmpc_controller
 from shoal.simulation.conditions import Condition, load_condition
 from shoal.tasks.run import RunSpec, build_run
@@ -19,17 +21,25 @@ VEHICLE = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
 TRANSLATIONS = ("surge", "sway", "heave")
 
 
+VEHICLES = {
+    "light": VEHICLE,
+    "default": load_fleet("two").vehicles[0].vehicle(),  # the parameter set and the thrust that fleets have by default
+}
+
+
 @lru_cache(maxsize=8)
-def margins_of(belief: Belief) -> dict[str, Margins]:
-    controller, agent = nmpc_controller("nmpc", VEHICLE, belief.period_s)
-    return {m.axis: m for m in margins(controller, VEHICLE, agent.estimator, belief)}
+def margins_of(belief: Belief, name: str = "light") -> dict[str, Margins]:
+    controller, agent = nmpc_controller("nmpc", VEHICLES[name], belief.period_s)
+    return {m.axis: m for m in margins(controller, VEHICLES[name], agent.estimator, belief)}
 
 
-def test_margins_at_the_shipped_belief() -> None:
+@pytest.mark.parametrize("name", VEHICLES)
+def test_margins_at_the_shipped_belief(name: str) -> None:
     """Lag 0.15 s, delay 0.05 s at 20 Hz: a change of weights, noise, grid or overdrive must not eat them up."""
-    _, agent = nmpc_controller("nmpc", VEHICLE, 0.05)
+    _, agent = nmpc_controller("nmpc", VEHICLES[name], 0.05)
     assert (agent.thruster_lead, agent.moment_lead) == (Belief().wanted_lead, Belief().wanted_moment_lead)
-    for axis, found in margins_of(Belief()).items():
+    assert np.mean(VEHICLES[name].input_lag_s) == pytest.approx(Belief().lag_s)
+    for axis, found in margins_of(Belief(), name).items():
         later_s, sooner_s = (0.11, 0.2) if axis in TRANSLATIONS else (0.08, 0.1)
         assert found.later_s is None or found.later_s >= later_s, axis
         assert found.sooner_s is None or found.sooner_s >= sooner_s, axis

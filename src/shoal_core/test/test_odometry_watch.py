@@ -11,6 +11,7 @@ from shoal.fleet.gate import GateSettings
 from shoal.fleet.odometry_watch import OdometryWatch
 from shoal.messages.health import Code, Mode
 from shoal.messages.odometry import Odometry
+from shoal.messages.state import ATTITUDE
 from swim import Swim, codes
 
 LEVEL = np.array([0, 0, 5, 1, 0, 0, 0, 0.1, 0, 0, 0, 0, 0], dtype=float)
@@ -91,7 +92,7 @@ def test_a_frozen_sensor_is_not_believed() -> None:
     swim = Swim()
     swim.run(3.0, velocity_mps=(0.2, 0.0, 0.0))
     kept = swim.odometry().state + 0.001
-    kept[3:7] = swim.odometry().state[3:7]
+    kept[ATTITUDE] = swim.odometry().state[ATTITUDE]
     health = swim.run(3.0, lambda s: Odometry(s.t_s, kept), velocity_mps=(0.2, 0.0, 0.0))
     assert Code.ODOMETRY_FROZEN in codes(health[15]) and health[-1].mode is Mode.ZERO_THRUST
     health = swim.run(3.0, velocity_mps=(0.2, 0.0, 0.0))
@@ -107,7 +108,7 @@ def test_one_absurd_message_changes_nothing_but_the_report(absurd: str) -> None:
     if absurd == "nan":
         state[2] = np.nan
     elif absurd == "attitude":
-        state[3:7] = 0.0
+        state[ATTITUDE] = 0.0
     elif absurd == "fast":
         state[7] = 80.0
     else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.fleet.overdrive import Leads, Overdrive, with_rotation
 from shoal.frames import from_yaw, matrix
+from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 from shoal.vehicles.description import load_vehicle
 
 VEHICLE = load_vehicle("bluerov2_heavy", "wu2018")
@@ -28,9 +29,9 @@ def test_moments_are_never_overdriven_more_than_forces() -> None:
 
 def test_a_state_turned_further_keeps_its_way_through_the_world() -> None:
     moved, turned = np.zeros(13), np.zeros(13)
-    moved[:3], moved[3:7], moved[7:10] = (1, 2, 3), from_yaw(np.array([0.2]))[0], (0.5, 0.1, -0.2)
-    turned[:3], turned[3:7], turned[10:13] = (9, 9, 9), from_yaw(np.array([0.5]))[0], (0.1, 0.2, 0.3)
+    moved[POSITION], moved[ATTITUDE], moved[VELOCITY] = (1, 2, 3), from_yaw(np.array([0.2]))[0], (0.5, 0.1, -0.2)
+    turned[POSITION], turned[ATTITUDE], turned[RATE] = (9, 9, 9), from_yaw(np.array([0.5]))[0], (0.1, 0.2, 0.3)
     both = with_rotation(moved, turned)
-    assert np.array_equal(both[:7], np.concatenate([moved[:3], turned[3:7]]))
+    assert np.array_equal(both[:7], np.concatenate([moved[POSITION], turned[ATTITUDE]]))
     assert np.array_equal(both[10:], turned[10:])
-    assert np.allclose(matrix(both[3:7]) @ both[7:10], matrix(moved[3:7]) @ moved[7:10])
+    assert np.allclose(matrix(both[ATTITUDE]) @ both[VELOCITY], matrix(moved[ATTITUDE]) @ moved[VELOCITY])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.fleet.generate import resolve_fleet
 from shoal.simulation.conditions import Plant as PlantSettings
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import controller_vehicle, perturbed
@@ -116,3 +117,14 @@ def test_the_controllers_wrong_model() -> None:
     np.testing.assert_allclose(lowered.cg_m, [0, 0, 0.04])
     softer = controller_vehicle(shipped("ng2024"), load_condition("damping_half").controller_model)
     assert softer.heave_dive and softer.heave_dive.linear_Nspm == pytest.approx(49.50 / 2)
+
+
+def test_another_parameter_set_leaves_the_fleet_s_thrust_alone() -> None:
+    """A wrong set is wrong drag and mass: with the 6.2 N of wu2018 nobody holds this fleet in a current."""
+    member = resolve_fleet("2").vehicles[0]
+    own, other = member.vehicle(), member.vehicle("wu2018")
+    assert other.mass_kg == shipped("wu2018").mass_kg != own.mass_kg
+    np.testing.assert_array_equal(other.input_max_N, own.input_max_N)
+    np.testing.assert_array_equal(other.input_min_N, own.input_min_N)
+    limited = member.model_copy(update={"thrust_limit_N": 9.0})
+    np.testing.assert_array_equal(limited.vehicle("wu2018").input_max_N, np.full(8, 9.0))

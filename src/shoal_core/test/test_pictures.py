@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from shoal.cli import app
 from shoal.fleet.file import load_fleet
+from shoal.frames import yaw_of
 from shoal.messages.geometry import distances_m, fov_angles_deg
-from shoal.messages.state import POSITION
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import Outcome
-from shoal.reports.plots import demo_plot, fleet_pictures
+from shoal.reports.plots import demo_plot, fleet_pictures, stages_picture
 from shoal.reports.plots.demo_plot import draw_demo
 from shoal.reports.plots.fleet_pictures import exchange_picture, ring_picture
 from shoal.simulation.demo import open_loop_demo
@@ -29,12 +30,18 @@ RECORD = make_record(duration_s=10.0)
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures behind the files."""
     kept: list[Any] = []
-    for module in (fleet_pictures, demo_plot):
+    for module in (fleet_pictures, demo_plot, stages_picture):
         save = module.save
         monkeypatch.setattr(
             module, "save", lambda figure, path, save=save: (kept.append(figure), save(figure, path))[1]
         )
     return kept
+
+
+def bow_of(state: np.ndarray) -> np.ndarray:
+    """North and east of the bow of a level vehicle."""
+    yaw = yaw_of(state[ATTITUDE])
+    return np.array([np.cos(yaw), np.sin(yaw)])
 
 
 def lines(axes: Any) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -72,6 +79,28 @@ def test_ring_shows_sight_lines_angles_and_distances(tmp_path: Path, figures: li
     assert "2 vehicles in a ring" in texts(figures[0]) and "path circle, condition default" in texts(figures[0])
 
 
+def test_stages_show_every_hull_where_it_was_until_the_goal(tmp_path: Path, figures: list[Any]) -> None:
+    sizes_m = dict.fromkeys(RECORD.names, (0.5, 0.3))
+    stages_picture.stages_picture(
+        replace(RECORD, outcome=Outcome("docked", 6.0)), sizes_m, "Together", tmp_path / "a.png"
+    )
+    stages_picture.stages_picture(
+        replace(RECORD, outcome=Outcome("docked", None)), sizes_m, "Apart", tmp_path / "b.png"
+    )
+    for figure, last_s in zip(figures, (6.0, RECORD.times_s[-1]), strict=True):
+        assert [axes.get_title(loc="left") for axes in figure.axes] == [f"{last_s * k / 3:.0f} s" for k in range(4)]
+        k = int(np.argmin(np.abs(RECORD.times_s - last_s)))
+        for i, patch in enumerate(figure.axes[-1].patches):
+            corners = patch.get_xy()[:4]
+            np.testing.assert_allclose(corners.mean(axis=0)[::-1], RECORD.states[k, i, :2], atol=1e-9)
+            assert sorted(np.linalg.norm(np.diff(corners, axis=0), axis=1)[:2]) == pytest.approx([0.3, 0.5])
+            bow = bow_of(RECORD.states[k, i])
+            np.testing.assert_allclose(
+                (corners[:2].mean(axis=0)[::-1] - RECORD.states[k, i, :2]) / 0.25, bow, atol=1e-9
+            )
+    assert "docked after 6 s" in texts(figures[0]) and "not docked in 10 s" in texts(figures[1])
+
+
 def test_the_demonstration_shows_both_tracks_and_their_distance(tmp_path: Path, figures: list[Any]) -> None:
     demo = open_loop_demo(load_fleet("two"), 3, 10.0)
     draw_demo(demo, tmp_path / "demo.png")
@@ -93,6 +122,8 @@ def test_the_demonstration_shows_both_tracks_and_their_distance(tmp_path: Path, 
     [
         ("exchange", "--count", "3", "--duration-s", "2"),
         ("ring", "--fleet", "3", "--duration-s", "2"),
+        ("dock", "--duration-s", "2"),
+        ("platform", "--duration-s", "2"),
     ],
 )
 def test_commands_draw_what_they_simulate(arguments: tuple[str, ...], tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 from shoal.fleet.file import load_fleet
 from shoal.messages.state import TWIST, State
 from shoal.platform.berth import Berth, BerthSettings, Phase, Relative
+from shoal.platform.model import PlanarPose
+from shoal.platform.watch import Watch
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.connectors import Connectors
 from shoal.simulation.world import World
@@ -89,6 +91,65 @@ def test_stop_and_lost_tracking() -> None:
     for k in range(3000):
         blind.step(k * STEP_S, None)
     assert blind.phase is Phase.FAILED
+
+
+def test_magnets_are_on_from_the_first_contact_on() -> None:
+    """Before, they would speed up a vessel that still comes; once it has latched, backing off must not let it go."""
+    vessel = Vessel(0.0)
+    while vessel.berth.phase in (Phase.LINE_UP, Phase.APPROACH):
+        assert not vessel.berth.magnets
+        vessel.run(STEP_S)
+    assert vessel.berth.phase is Phase.SEARCH and vessel.berth.magnets
+    vessel.berth.stopped(vessel.t_s)
+    assert vessel.berth.phase is Phase.BACK_OFF and vessel.berth.magnets
+    away = Vessel(None)
+    while Phase.BACK_OFF not in away.phases or away.berth.phase is not Phase.LINE_UP:
+        away.run(STEP_S)
+    assert not away.berth.magnets
+
+
+@pytest.mark.parametrize(("closing_mps", "brakes"), [(0.012, False), (0.026, True)])
+def test_near_the_hull_it_brakes_for_a_platform_that_comes_nearer(closing_mps: float, brakes: bool) -> None:
+    berth, t_s, out_m = Berth(SETTINGS, False), 0.0, 0.10
+    wanted = berth.step(t_s, Relative(out_m, 0.0, 0.0))
+    while out_m > 0.02:
+        t_s, out_m = t_s + STEP_S, out_m - STEP_S * (closing_mps if berth.phase is Phase.APPROACH else 0.0)
+        wanted = berth.step(t_s, Relative(out_m, 0.0, 0.0))
+    assert berth.phase is Phase.APPROACH
+    assert (wanted.out_m >= out_m and wanted.out_mps == 0.0) is brakes
+
+
+def test_in_the_search_it_comes_back_to_the_hull_before_it_slides_on() -> None:
+    vessel = Vessel(None)
+    while vessel.berth.phase is not Phase.SEARCH:
+        vessel.run(STEP_S)
+    t_s = vessel.t_s + STEP_S
+    vessel.berth.step(t_s, Relative(0.0, 0.0, 0.0))
+    wanted = vessel.berth.step(t_s + STEP_S, Relative(0.02, 0.001, 0.0))
+    assert wanted.aside_m == pytest.approx(0.001) and wanted.out_m < 0.0
+    for k in range(2, 20):  # felt there: the platform's frame is another
+        wanted = vessel.berth.step(t_s + k * STEP_S, Relative(0.02, 0.001, 0.0))
+    assert abs(wanted.aside_m - 0.001) > 0.5 * SETTINGS.lead_m
+
+
+def test_who_never_comes_to_the_stand_off_is_given_up_at_once() -> None:
+    berth = Berth(SETTINGS, False)
+    for k in range(round((SETTINGS.line_up_s + 1) / STEP_S)):
+        berth.step(k * STEP_S, Relative(0.40, 0.3, 0.0))
+    assert berth.phase is Phase.FAILED and berth.never
+
+
+def test_a_vessel_that_does_not_move_though_it_is_asked_to_is_stuck() -> None:
+    watch, goal = Watch(), PlanarPose(1.0, 0.0)
+    assert watch.stuck_s(0.0, PlanarPose(0.0, 0.0), goal) == 0.0
+    assert watch.stuck_s(5.0, PlanarPose(0.01, 0.0), goal) == 5.0
+    assert watch.stuck_s(6.0, PlanarPose(0.05, 0.0), goal) == 0.0  # it moves
+    assert watch.stuck_s(9.0, PlanarPose(0.05, 0.0), PlanarPose(0.1, 0.0)) == 0.0  # and is there
+    assert watch.stuck_s(20.0, PlanarPose(0.05, 0.0), goal) == 0.0
+    assert watch.stuck_s(22.0, None, goal) == 0.0  # nobody sees it
+    watch.stuck_s(30.0, PlanarPose(0.05, 0.0), goal)
+    watch.begin_again()
+    assert watch.stuck_s(40.0, PlanarPose(0.05, 0.0), goal) == 0.0
 
 
 # -- hulls and magnets in the water -----------------------------------------------------------------------------------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.assembly.file import load_assembly
 from shoal.errors import ShoalError
+from shoal.platform.assembly import assembly_of
+from shoal.platform.blueprint import load_blueprint
 from shoal.platform.controller import planar_model
 from shoal.platform.model import Module, PlanarPose, compose, platform_pose, wrapped
 from shoal.platform.thesis import (
@@ -111,6 +116,14 @@ def test_the_planar_part_of_the_composite_is_the_thesis_model() -> None:
     plane = np.ix_([0, 1, 5], [0, 1, 5])
     assert mass_matrix(composite.vehicle)[plane] == pytest.approx(THREE.mass)
     assert planar_model(composite.vehicle, THRUST_N).damping == pytest.approx(THREE.damping)
+
+
+def test_a_blueprint_as_an_assembly_is_the_same_body(tmp_path: Path) -> None:
+    file = tmp_path / "row3.yaml"
+    file.write_text(yaml.safe_dump(assembly_of(load_blueprint("row3"))), encoding="utf-8")
+    found, drawn = load_assembly(file).composite().vehicle, load_assembly("vessels_3x1").composite().vehicle
+    assert mass_matrix(found) == pytest.approx(mass_matrix(drawn))
+    assert found.input_count == drawn.input_count
 
 
 def test_the_pose_comes_from_all_members() -> None:

@@ -125,9 +125,9 @@ def test_late_odometry_makes_no_burst() -> None:
 
 def test_role_and_timing_are_those_of_fleet_and_condition() -> None:
     fleet = load_fleet("two")
-    role = load_role(fleet, "bluerov3")
-    assert role.others == ("bluerov2",) == tuple(role.must_see)
+    role = load_role(fleet, "rov2")
+    assert role.others == ("rov1",) == tuple(role.must_see)
     assert role.limits == fleet.limits
     assert believed_timing(load_condition("default"), 0.05).actuation_delay_s == pytest.approx(0.05)
-    with pytest.raises(ShoalError, match="bluerov9"):
-        load_role(fleet, "bluerov9")
+    with pytest.raises(ShoalError, match="rov8"):
+        load_role(fleet, "rov8")

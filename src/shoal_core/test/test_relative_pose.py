@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from shoal.estimation.relative_pose import STARTS_AGAIN, OdometryNoise, RelativePose
 from shoal.frames import from_euler, matrix, multiply
 from shoal.messages.relative_pose import FiducialPose
-from shoal.messages.state import State
+from shoal.messages.state import ATTITUDE, POSITION, State
 from shoal.simulation.camera import CameraModel, Fiducial, FiducialCamera
 
 Array = NDArray[np.float64]
@@ -34,11 +34,11 @@ def camera(model: CameraModel = EXACT, fiducial: Fiducial = FACING, seed: int = 
 
 def test_without_noise_it_is_the_geometry() -> None:
     own, other = pair(3.0, 4.0, 170.0)
-    own[3:7], other[3:7] = from_euler(0.05, -0.04, 0.1), from_euler(-0.1, 0.07, 3.0)
+    own[ATTITUDE], other[ATTITUDE] = from_euler(0.05, -0.04, 0.1), from_euler(-0.1, 0.07, 3.0)
     (seen,) = camera().look(0.0, own, other)
-    world = other[:3] + matrix(other[3:7]) @ np.array(FACING.place_m)
-    np.testing.assert_allclose(own[:3] + matrix(own[3:7]) @ seen.marker_m, world, atol=1e-12)
-    np.testing.assert_allclose(matrix(own[3:7]) @ matrix(seen.attitude), matrix(other[3:7]), atol=1e-12)
+    world = other[POSITION] + matrix(other[ATTITUDE]) @ np.array(FACING.place_m)
+    np.testing.assert_allclose(own[POSITION] + matrix(own[ATTITUDE]) @ seen.marker_m, world, atol=1e-12)
+    np.testing.assert_allclose(matrix(own[ATTITUDE]) @ matrix(seen.attitude), matrix(other[ATTITUDE]), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ class Swim:
         for k in range(5):
             for x, twist in zip(self.poses, self.twists(t_s + (k + 0.5) * h / 5), strict=True):
                 d = h / 5
-                x[:3] += d * matrix(x[3:7]) @ twist[:3]
+                x[POSITION] += d * matrix(x[ATTITUDE]) @ twist[:3]
                 angle = float(np.linalg.norm(twist[3:])) * d
                 turn = np.array([math.cos(angle / 2), *(0.5 * np.sinc(angle / 2 / math.pi) * d * twist[3:])])
-                x[3:7] = multiply(x[3:7], turn)
+                x[ATTITUDE] = multiply(x[ATTITUDE], turn)
 
     def relative(self) -> tuple[Array, Array]:
         a, b = self.poses
-        conjugate = a[3:7] * np.array([1.0, -1, -1, -1])
-        return matrix(a[3:7]).T @ (b[:3] - a[:3]), multiply(conjugate, b[3:7])
+        conjugate = a[ATTITUDE] * np.array([1.0, -1, -1, -1])
+        return matrix(a[ATTITUDE]).T @ (b[POSITION] - a[POSITION]), multiply(conjugate, b[ATTITUDE])
 
 
 NOISE = OdometryNoise()

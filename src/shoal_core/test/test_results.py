@@ -110,6 +110,8 @@ def test_all_shipped_campaigns_are_in_it_with_the_seeds_promised() -> None:
     assert seeds["fosso2023"] >= 20 and seeds["exchange"] >= 5 and seeds["recovery"] >= 200 and seeds["appendix_e"] >= 3
     assert {load_campaign(name).name for name in SEEDS} == set(SEEDS)
     assert all(len({job.spec.seed for job in part.jobs}) == 1 for part in parts(["exchange", "pid"], runs=1))
+    assert not any(part.sample for part in chosen)
+    assert parts(["recovery"], runs=20)[0].sample == "**Reduced sample**: 20 of 200 seeds."
 
 
 def test_the_estimate_adds_up_durations_by_fleet_and_controller_and_leaves_out_what_is_done(tmp_path: Path) -> None:

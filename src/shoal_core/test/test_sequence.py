@@ -31,10 +31,10 @@ def run_until(s: TestSequence, t: float, state: State, missing: list[str]) -> fl
 
 def test_glides_to_the_start_and_waits_for_everybody() -> None:
     s = sequence()
-    t = run_until(s, 100.0, State.WAITING, ["bluerov2: no odometry"])
+    t = run_until(s, 100.0, State.WAITING, ["rov1: no odometry"])
     assert np.allclose(s.motion(t).position_m, [0, 0, 5]) and np.allclose(s.motion(t).velocity_mps, 0)
-    s.advance(t + 60, ["bluerov2: no odometry"])
-    assert s.state is State.WAITING and s.status(t + 60).waiting_for == ("bluerov2: no odometry",)
+    s.advance(t + 60, ["rov1: no odometry"])
+    assert s.state is State.WAITING and s.status(t + 60).waiting_for == ("rov1: no odometry",)
     assert s.status(t + 60).countdown_s is None
 
 
@@ -44,7 +44,7 @@ def test_five_seconds_without_a_break() -> None:
     s.advance(t, [])
     assert s.status(t + 2).countdown_s == pytest.approx(3.0)
     s.advance(t + 4.9, [])
-    s.advance(t + 4.95, ["bluerov3: sees bluerov2 at 20°"])  # almost
+    s.advance(t + 4.95, ["rov2: sees rov1 at 20°"])  # almost
     assert s.state is State.WAITING and s.status(t + 4.95).countdown_s is None
     assert np.allclose(s.preview(t + 4.95, AHEAD).positions_m, [0, 0, 5])  # and the start is off again
     s.advance(t + 5.0, [])

@@ -77,7 +77,7 @@ def test_what_is_known_already_changes_nothing() -> None:
 
 
 def test_survives_a_restart(tmp_path: Path) -> None:
-    file = tmp_path / "run" / "bluerov2.stop.json"
+    file = tmp_path / "run" / "rov1.stop.json"
     StopLatch(file).stop("station")
     again = StopLatch(file)
     assert again.state == StopState(1, True, "station")

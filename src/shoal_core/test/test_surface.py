@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import newton_euler
+from shoal.messages.state import ATTITUDE
 from shoal.simulation.plant import Plant
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import VehicleModel, ode_function
@@ -49,7 +50,7 @@ def test_energy_is_conserved_at_the_surface(name: str) -> None:
     start = np.array([0, 0, 0.3, 0.9, 0.3, 0.25, 0.2, 0.3, 0.2, -1.6, 0.4, -0.3, 0.5])
     if name == "vessel":
         start[2] = 0.05
-    start[3:7] /= np.linalg.norm(start[3:7])
+    start[ATTITUDE] /= np.linalg.norm(start[ATTITUDE])
     states = swum(vehicle, start, 6.0, substep_s=0.002)
     if name != "vessel":
         assert states[:, 2].min() < -0.1, "never came out"
@@ -89,7 +90,7 @@ def test_away_from_the_surface_nothing_changes() -> None:
     """Bit for bit: the step that knows the surface is used near it only."""
     vehicle = shipped("wu2018")
     state = np.array([0, 0, 3.0, 0.98, 0.1, -0.1, 0.05, 0.3, 0.1, -0.2, 0.1, 0.2, 0.3])
-    state[3:7] /= np.linalg.norm(state[3:7])
+    state[ATTITUDE] /= np.linalg.norm(state[ATTITUDE])
     plant = Plant([vehicle], state[None])
     plant.step(np.full((1, 8), 3.0), 0.1)
     assert {surface for *_, surface in plant._bodies[0]._steppers} == {False}

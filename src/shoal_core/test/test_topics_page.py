@@ -24,7 +24,9 @@ def test_the_committed_page_is_up_to_date() -> None:
 
 def test_every_topic_has_its_line_and_nothing_else_has() -> None:
     found = re.findall(r"^\| `(\S+)` \| (\S+) \| ([^|]+) \|", topics_page(), re.MULTILINE)
-    wanted = [(t.of(vehicle="<vehicle>", other="<other>", thruster="<thruster>"), t.type) for t in TOPICS]
+    wanted = [
+        (t.of(vehicle="<vehicle>", other="<other>", thruster="<thruster>", port="<port>"), t.type) for t in TOPICS
+    ]
     assert [line[:2] for line in found] == wanted
     assert [qos for _, _, qos in found] == [str(PROFILES[t.qos]) for t in TOPICS]
     assert set(CONTENTS) <= set(TOPICS)

@@ -60,7 +60,7 @@ def test_lost_sight_is_red_and_fallback_is_named() -> None:
     assert [line.get_color() for line in scene.sights] == [SEES, SEES]
     scene.show(50)
     assert [line.get_color() for line in scene.sights] == [LOST, SEES]
-    assert "bluerov3: keeping station" in scene.title.get_text()
+    assert "rov2: keeping station" in scene.title.get_text()
 
 
 def test_cone_opens_by_its_angle_around_the_nose() -> None:
@@ -117,9 +117,31 @@ def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
         [sys.executable, "-m", "rerun", "rrd", "print", str(tmp_path / "run.rrd")], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    for entity in ("world/path", "world/bluerov2/cone", "world/plans/bluerov3", "sight/bluerov2_bluerov3",
-                   "distance/hard_limit", "depth/bluerov2"):  # fmt: skip
+    for entity in ("world/path", "world/rov1/cone", "world/plans/rov2", "sight/rov1_rov2",
+                   "distance/hard_limit", "depth/rov1"):  # fmt: skip
         assert f"/{entity}" in done.stdout, entity
+
+
+@pytest.mark.skipif(not rerun_view.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+def test_rerun_gets_joints_loads_and_what_the_ports_cameras_see(tmp_path: Path) -> None:
+    run = make_record(duration_s=6.0, separation_m=0.7, about={"fleet": "two", "task": "dock, undock=True"})
+    idle = {name: np.zeros((len(run.times_s), 8)) for name in run.names}
+    save_rrd(replace(run, thrust_N=idle), tmp_path / "run.rrd")
+    done = subprocess.run(
+        [sys.executable, "-m", "rerun", "rrd", "print", str(tmp_path / "run.rrd")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for entity in ("world/joints/rov1_rov2", "joint/rov1_rov2", "world/rov1/port_bow", "world/rov2/body"):
+        assert f"/{entity}" in done.stdout, entity
+    assert "/world/rov1/port_starboard" not in done.stdout  # no camera watches it
+
+
+def test_boxes_and_cones_of_the_scene() -> None:
+    for axis in ([1.0, 0, 0], [-1.0, 0, 0], [0, 0, 1.0], [0.6, 0.8, 0]):
+        turn = rerun_view._turn_from_x(np.array(axis))
+        assert np.allclose(turn @ [1, 0, 0], axis) and np.allclose(turn @ turn.T, np.eye(3))
+    half = np.sqrt(0.5)  # 90° to starboard is 90° to the right, about the axis that points up: -90°
+    assert np.allclose(rerun_view._flu_quaternion(np.array([half, 0, 0, half])), [0, 0, -half, half])
 
 
 def test_without_rerun_the_way_to_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

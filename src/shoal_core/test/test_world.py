@@ -137,6 +137,16 @@ def test_dead_thrusters_give_nothing_and_the_vehicle_drifts() -> None:
     assert np.linalg.norm(rows[-1, 0, POSITION] - rows[0, 0, POSITION]) > 0.1
 
 
+def test_late_commands_act_later_for_as_long_as_they_are_late() -> None:
+    late = faulty({"vehicle": 0, "kind": "commands_late", "from_s": 0.0, "to_s": 0.5, "late_s": 0.2})
+    run(late, 0.2)  # the condition's delay is one period
+    assert not force_N(late, 0).any() and force_N(late, 1).any()
+    run(late, 0.15)
+    assert force_N(late, 0).any()
+    with pytest.raises(ValueError, match="late_s is None with kind 'commands_late'; expected a late_s"):
+        faulty({"vehicle": 0, "kind": "commands_late"})
+
+
 def test_a_silent_radio_changes_nothing_in_the_water() -> None:
     silent, free = faulty({"vehicle": 0, "kind": "radio_silent"}), faulty()
     np.testing.assert_array_equal(run(silent, 1.0), run(free, 1.0))

@@ -73,10 +73,15 @@ def compose(assembly: Assembly, group: Iterable[str], frame: Pose | None = None)
     for name, module in modules.items():
         _check(name, module)
     if frame is None:
-        frame = Pose(_centre(in_first, modules), np.array([1.0, 0.0, 0.0, 0.0]))
+        frame = frame_of(in_first, modules)
     back = frame.inverse()
     poses = {name: back.then(in_first[name]) for name in members}
     return Composite(_vehicle(poses, modules), poses, _inputs(modules))
+
+
+def frame_of(in_first: Mapping[str, Pose], modules: Mapping[str, Vehicle]) -> Pose:
+    """Of a composite for which none is given, in the first module's frame; poses are in that frame, too."""
+    return Pose(_centre(in_first, modules), np.array([1.0, 0.0, 0.0, 0.0]))
 
 
 def _check(name: str, module: Vehicle) -> None:

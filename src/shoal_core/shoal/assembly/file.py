@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, ValidationError, model_validator
+from scipy.spatial.transform import Rotation
 
 from shoal.assembly.composite import Composite, compose
 from shoal.assembly.hulls import overlap_m
@@ -15,8 +16,9 @@ from shoal.assembly.joints import Assembly, Joint, Pose
 from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import find_config, load_yaml
 from shoal.errors import ShoalError
-from shoal.frames import from_euler
+from shoal.frames import from_euler, scalar_first
 from shoal.vehicles.description import Vehicle, load_vehicle
+from shoal.vehicles.ports import Port, fits, mated_attitude
 
 GRAVITY_MPS2 = 9.81
 Six = tuple[NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, NonNegativeFloat]
@@ -80,18 +82,50 @@ class ModuleEntry(FileModel):
 
 
 class JointEntry(FileModel):
-    """A point of each module that coincide, and how B is turned against A (roll, pitch, yaw)."""
+    """Two ports that are latched; or a point of each module that coincide, and how B is turned against A."""
 
     a: str
     b: str
-    at_a_m: Vector  # A's body frame, FRD
-    at_b_m: Vector  # B's
-    attitude_deg: Vector = (0.0, 0.0, 0.0)
+    port_a: str | None = None  # of A's vehicle file: place, direction and up say all
+    port_b: str | None = None
+    at_a_m: Vector | None = None  # A's body frame, FRD
+    at_b_m: Vector | None = None  # B's
+    attitude_deg: Vector | None = None  # roll, pitch, yaw; None: not turned
 
-    def joint(self) -> Joint:
+    @model_validator(mode="after")
+    def _either(self) -> JointEntry:
+        ports = [key for key in ("port_a", "port_b") if getattr(self, key) is not None]
+        points = [key for key in ("at_a_m", "at_b_m", "attitude_deg") if getattr(self, key) is not None]
+        if (ports and points) or not (len(ports) == 2 or {"at_a_m", "at_b_m"} <= set(points)):
+            given = ", ".join(ports + points) or "neither ports nor points"
+            raise ValueError(
+                f"{self.a} to {self.b} has {given}; expected port_a and port_b, or at_a_m and at_b_m (and attitude_deg)"
+            )
+        return self
+
+    def joint(self, modules: Mapping[str, Vehicle]) -> Joint:
         """The same as a value."""
-        attitude = from_euler(*np.radians(self.attitude_deg).tolist())
+        if self.port_a is not None and self.port_b is not None:
+            a, b = self._port(modules, self.a, self.port_a), self._port(modules, self.b, self.port_b)
+            if not fits(a, b):
+                raise ShoalError(
+                    f"joints: port '{a.name}' of {self.a} is {a.kind}, '{b.name}' of {self.b} {b.kind}; "
+                    "expected two androgynous ones, or a plug and a socket"
+                )
+            mated = scalar_first(Rotation.from_matrix(mated_attitude(a, b)).as_quat())
+            return Joint(self.a, self.b, a.place_m, b.place_m, mated)
+        attitude = from_euler(*np.radians(self.attitude_deg or (0.0, 0.0, 0.0)).tolist())
         return Joint(self.a, self.b, np.array(self.at_a_m), np.array(self.at_b_m), attitude)
+
+    @staticmethod
+    def _port(modules: Mapping[str, Vehicle], module: str, name: str) -> Port:
+        if module not in modules:
+            raise ShoalError(f"joints: '{module}' is not a module; expected one of {', '.join(sorted(modules))}")
+        found = {port.name: port for port in modules[module].ports}
+        if name not in found:
+            known = ", ".join(found) or f"at_a_m and at_b_m, as '{modules[module].name}' has no ports"
+            raise ShoalError(f"joints: '{module}' has no port '{name}'; expected one of {known}")
+        return found[name]
 
 
 class AssemblyFile(FileModel):
@@ -116,7 +150,12 @@ class AssemblyFile(FileModel):
     def assembly(self, modules: Mapping[str, Vehicle] | None = None) -> Assembly:
         """The graph, with the described modules or with others in their places."""
         found = {name: entry.vehicle() for name, entry in self.modules.items()} if modules is None else modules
-        return Assembly(found, tuple(entry.joint() for entry in self.joints))
+        joints = tuple(entry.joint(found) for entry in self.joints)
+        latched = [(e.a, e.port_a) for e in self.joints] + [(e.b, e.port_b) for e in self.joints]
+        for module, port in latched:
+            if port is not None and latched.count((module, port)) > 1:
+                raise ShoalError(f"joints: port '{port}' of {module} is latched twice; expected one joint at each port")
+        return Assembly(found, joints)
 
     def composite(self, modules: Mapping[str, Vehicle] | None = None) -> Composite:
         """All of it as one vehicle. The drawing, not the modules' masses, says where its frame is."""

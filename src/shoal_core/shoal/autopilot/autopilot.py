@@ -44,9 +44,9 @@ SLOPE_S = 0.1  # over which a path's velocity is differenced
 class StickSettings(FileModel):
     """Of an axis on level `rate`, at full deflection."""
 
-    horizontal_mps: float = Field(default=0.5, gt=0, le=5)
-    vertical_mps: float = Field(default=0.3, gt=0, le=5)
-    turn_dps: float = Field(default=45.0, gt=0, le=180)
+    horizontal_mps: float = Field(default=0.5, gt=0, le=5, description="along each horizontal axis at full stick")
+    vertical_mps: float = Field(default=0.3, gt=0, le=5, description="up and down at full stick")
+    turn_dps: float = Field(default=45.0, gt=0, le=180, description="about each axis at full stick")
 
 
 class AutopilotSettings(FileModel):
@@ -61,7 +61,7 @@ class AutopilotSettings(FileModel):
     mixer: MixerName = Field(
         default="bounded", description="from wrench to thrust: bounded least squares, or one of Ng 2024's two"
     )
-    attitude_radps: float = Field(default=3.0, gt=0.2, le=6, description="bandwidth of roll, pitch and yaw")
+    attitude_radps: float = Field(default=4.0, gt=0.2, le=6, description="bandwidth of roll, pitch and yaw")
     position_radps: float = Field(default=2.2, gt=0.1, le=4, description="bandwidth of depth and position")
     kappa: float = Field(default=KAPPA, ge=0, le=100, description="N m s (rad/s)², additional damping of the PD law")
     yaw_damping_Nms: float = Field(
@@ -77,7 +77,22 @@ class AutopilotSettings(FileModel):
     fade_s: float = Field(
         default=0.3, gt=0, le=2, description="time constant of what a change of level would make jump"
     )
-    disturbance_s: float = Field(default=1.0, ge=0, le=20, description="time constant at which the laws learn it")
+    disturbance_s: float = Field(
+        default=1.0, ge=0, le=20, description="time constant at which the laws learn a force that disturbs"
+    )
+    disturbing_moment_s: float = Field(
+        default=0.2,
+        ge=0,
+        le=20,
+        description="… and a moment: thrusters that differ tilt a vehicle as soon as they push",
+    )
+    moment_overdrive: float = Field(
+        default=2.0,
+        ge=1,
+        le=4,
+        description="overdrive of moments against the thrusters' lag: in a flow across it a hull turns over by itself "
+        "within a fifth of a second",
+    )
     handover: bool = Field(default=True, description="the fleet's controller stands by for preset fleet")
     fleet: NmpcSettings = Field(default=NmpcSettings(), description="of the fleet's controller")
 
@@ -96,6 +111,9 @@ class AutopilotController(Controller):
     """`on_pilot` whatever a pilot sends; without any, guided axes follow the directive."""
 
     Settings = AutopilotSettings
+    # Waves look like less drag (in 0.5 m/s and waves half of it): laws that feed drag forward then push too little, and
+    # are predicted too far. What is unexplained is learnt as a disturbance instead.
+    learns_drag = False
 
     def __init__(self, context: ControllerContext) -> None:
         self.settings: AutopilotSettings = context.settings
@@ -156,6 +174,16 @@ class AutopilotController(Controller):
         if wanted.fleet and self._fleet is None:
             wanted = self.levels
         self.levels = wanted
+
+    @property
+    def lag_as_delay(self) -> bool:
+        """Of the laws; the fleet's controller is predicted for as ever."""
+        return not self.levels.fleet
+
+    @property
+    def moment_lead(self) -> float | None:
+        """Of the laws."""
+        return None if self.levels.fleet else self.settings.moment_overdrive
 
     # -- one step -----------------------------------------------------------------------------------------------
 
@@ -230,9 +258,9 @@ class AutopilotController(Controller):
         if not estimate.position_reliable:  # nobody should swim by this position: only the speed is held
             followed[:2] = False
         reference.follow(state, followed)
-        rates = self._guide(moment, levels)
+        rates, accelerations = self._guide(moment, levels)
         driven = np.array([level is Level.RATE for level in levels.axes]) & (np.abs(sticks) > 1e-3) & followed
-        reference.move(driven, sticks * self._full, rates, moment.elapsed_s)
+        reference.move(driven, sticks * self._full, rates, accelerations, moment.elapsed_s)
         r = matrix(state[ATTITUDE])
         disturbance = np.concatenate([r.T @ self._disturbance[:3], self._disturbance[3:]])
         efforts = np.where(self._steerable, sticks, 0.0) * self._largest
@@ -243,33 +271,37 @@ class AutopilotController(Controller):
             wrench[3:] = np.where(direct[3:], wrench[3:], turn)
         return self._allocate(wrench)
 
-    def _guide(self, moment: _Moment, levels: Levels) -> Array:
-        """Aim guided axes at the pilot's setpoints, or at the directive's; the rates (6,) of the targets."""
+    def _guide(self, moment: _Moment, levels: Levels) -> tuple[Array, Array]:
+        """Aim guided axes at the pilot's setpoints, or at the directive's; rates and accelerations (6,) of the targets.
+
+        Each where it is wanted when the answer takes effect: moments later than forces, as the state is predicted.
+        """
         aimed = np.array([level is Level.GUIDED for level in levels.axes])
-        start_s = moment.estimate.start_s
-        target, rates = self.pilot.setpoint(moment.t_s, start_s)
+        start_s, turn_s = moment.estimate.start_s, moment.estimate.start_s + moment.estimate.turns_later_s
+        target, rates, accelerations = self.pilot.setpoint(moment.t_s, np.repeat([start_s, turn_s], 3))
         if not self.pilot.heard:
-            times_s = np.array([start_s, start_s + SLOPE_S])
-            path = moment.directive.setpoint.at(times_s)
-            target[:3], rates[:3] = path.positions_m[0], path.velocities_mps[0]
+            path = moment.directive.setpoint.at(np.array([start_s, start_s + SLOPE_S, turn_s, turn_s + SLOPE_S]))
+            velocities, headings = path.velocities_mps, path.headings_rad
+            target[:3], rates[:3] = path.positions_m[0], velocities[0]
+            accelerations[:3] = (velocities[1] - velocities[0]) / SLOPE_S
             target[3:5], rates[3:5] = 0.0, 0.0
-            if path.headings_rad is not None:
-                target[5], rates[5] = path.headings_rad[0], (path.headings_rad[1] - path.headings_rad[0]) / SLOPE_S
+            if headings is not None:
+                target[5], rates[5] = headings[2], (headings[3] - headings[2]) / SLOPE_S
         if levels.preset in LEVELLED:
-            aimed, target, rates = (
-                aimed | LEVEL_AXES,
-                np.where(LEVEL_AXES, 0.0, target),
-                np.where(LEVEL_AXES, 0.0, rates),
-            )
+            aimed = aimed | LEVEL_AXES
+            target, rates, accelerations = (np.where(LEVEL_AXES, 0.0, of) for of in (target, rates, accelerations))
         aimed &= np.isfinite(target)
         self._reference.aim(aimed, np.where(aimed, target, 0.0), aimed & ~self._aimed, moment.elapsed_s)
         self._aimed = aimed
-        return np.where(aimed, rates, 0.0)
+        return np.where(aimed, rates, 0.0), np.where(aimed, accelerations, 0.0)
 
     def _learn(self, estimate: Estimate, elapsed_s: float) -> None:
         """What the model does not explain, slowly: the estimator's follows within two periods, a loop of its own."""
         force = matrix(estimate.state[ATTITUDE]) @ estimate.wrench[:3]
         found = np.concatenate([force, estimate.wrench[3:]])
-        constant_s = self.settings.disturbance_s
-        share = 1.0 if constant_s == 0 else 1 - math.exp(-elapsed_s / constant_s)
-        self._disturbance = self._disturbance + share * (found - self._disturbance)
+        self._disturbance = self._disturbance + self._share(elapsed_s) * (found - self._disturbance)
+
+    def _share(self, elapsed_s: float) -> Array:
+        """(6,) of what is found that is learnt in a step."""
+        constants_s = self.settings.disturbance_s, self.settings.disturbing_moment_s
+        return np.repeat([1.0 if s == 0 else 1 - math.exp(-elapsed_s / s) for s in constants_s], 3)

@@ -82,10 +82,13 @@ class InverseDynamics:
         """(6,) at the wanted motion and attitude: drag and restoring forces that will be needed, not those that are."""
         x, value, rate = self._ode.inputs[0], reference.value, reference.rate
         x[:] = state
+        flow_mps = r.T @ current_mps
         if abs(math.cos(float(value[4]))) > STEEP:
             x[ATTITUDE] = from_euler(*value[3:].tolist())
         x[VELOCITY], x[RATE] = r.T @ rate[:3], to_body @ rate[3:]
         self._ode.inputs[1][:] = 0.0
-        self._ode.inputs[2][:], self._ode.inputs[3][:] = current_mps, disturbance
+        # Water meets the body as it lies, not as it is wanted: Munk's moment tilts a hull on in a flow, and from about
+        # 1 m/s outweighs the feedback.
+        self._ode.inputs[2][:], self._ode.inputs[3][:] = matrix(x[ATTITUDE]) @ flow_mps, disturbance
         self._ode.call()
         return self._ode.outputs[0][TWIST].copy()

@@ -96,10 +96,10 @@ class Reference:
         self._offset = np.where(axes, np.where(anew, left, decay * self._offset), 0.0)
         self._target = np.where(axes, target + self._offset, self._target)
 
-    def move(self, driven: Mask, speeds: Array, rates: Array, duration_s: float) -> None:
+    def move(self, driven: Mask, speeds: Array, rates: Array, accelerations: Array, duration_s: float) -> None:
         """On by a step: `driven` (6,) bool axes by their `speeds` (level frame), the others to their targets.
 
-        `rates` (6,) of the targets.
+        `rates` and `accelerations` (6,) of the targets.
         """
         before, rate_before = self.value, self.rate
         for filter_, part in ((self._place, slice(0, 3)), (self._angles, slice(3, 6))):
@@ -107,7 +107,8 @@ class Reference:
             if part.start:
                 gap = _wrapped(gap)
             reach = self._reach[part]
-            filter_.step(filter_.value + np.clip(gap, -reach, reach), duration_s, rates[part])
+            near = filter_.value + np.clip(gap, -reach, reach)
+            filter_.step(near, duration_s, rates[part], accelerations[part])
         if driven.any():
             self._drive(driven, speeds, before, rate_before, duration_s)
 

@@ -21,19 +21,25 @@ class ReferenceFilter:
         self.value, self.rate = np.array(value, dtype=float), np.array(rate, dtype=float)
         self.acceleration = np.zeros(len(self.value))
 
-    def step(self, target: Array, duration_s: float, target_rate: float | Array = 0.0) -> None:
-        """Exact for a target of constant rate: x̃(t) = (x̃₀ + (x̃̇₀ + ω x̃₀) t) e^(−ωt), x̃ the way to go, reversed.
+    def step(
+        self,
+        target: Array,
+        duration_s: float,
+        target_rate: float | Array = 0.0,
+        target_acceleration: float | Array = 0.0,
+    ) -> None:
+        """Exact for a target of constant acceleration: x̃(t) = (x̃₀ + (x̃̇₀ + ω x̃₀) t) e^(−ωt), x̃ the way to go, reversed.
 
-        `target` is where the target is at the end of the step.
+        `target` and its rate are those at the end of the step.
         """
         w, t = self._omega, duration_s
-        gap = self.value - (target - target_rate * t)
+        gap = self.value - (target - target_rate * t + target_acceleration * t**2 / 2)
         if self._angles:
             turned = (gap + np.pi) % (2 * np.pi) - np.pi
             target, gap = target + (gap - turned), turned
-        slope = self.rate - target_rate + w * gap
+        slope = self.rate - (target_rate - target_acceleration * t) + w * gap
         decay = np.exp(-w * t)
         left = (gap + slope * t) * decay
         moving = (slope - w * (gap + slope * t)) * decay
         self.value, self.rate = target + left, target_rate + moving
-        self.acceleration = -2 * w * moving - w**2 * left
+        self.acceleration = target_acceleration - 2 * w * moving - w**2 * left

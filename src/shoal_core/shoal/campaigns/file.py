@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from shoal.campaigns.job import Job
+from shoal.campaigns.sample import drawn
 from shoal.campaigns.vary import combinations, varied
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml, validate
-from shoal.control.registry import load_controller_file
+from shoal.control.registry import ControllerFile, load_controller_file
 from shoal.errors import ShoalError, in_file
 from shoal.simulation.conditions import Condition, load_condition
 from shoal.tasks.run import LONGEST_S, RunSpec, task_class
@@ -53,6 +54,8 @@ class Campaign(FileModel):
     metrics: tuple[str, ...] = ()  # package.module:NAME, beyond those of every run
     runs: int = Field(default=20, ge=1)  # seeds per cell; --runs overrides
     first_seed: int = Field(default=0, ge=0)
+    sample: int | None = Field(default=None, ge=1)  # of all these runs, so many drawn at random; --sample overrides
+    draw: int = Field(default=0, ge=0)  # which sample: the seed of the draw
     duration_s: float | None = Field(default=None, gt=0, le=LONGEST_S)  # None: the task's own
     control_period_s: float | None = Field(default=None, gt=0)  # None: the fleet file's
     record: Record = "worst"  # which runs keep a full recording; worst: of each cell, simulated again when all is done
@@ -63,6 +66,12 @@ class Campaign(FileModel):
         for key, values in self.vary.items():
             if not values:
                 raise ValueError(f"vary.{key} has no values; expected at least one")
+        return self
+
+    @model_validator(mode="after")
+    def _draw_of_a_sample(self) -> Campaign:
+        if self.draw and self.sample is None:
+            raise ValueError(f"draw is {self.draw} and does nothing; expected a sample with it")
         return self
 
 
@@ -93,11 +102,21 @@ def _pairs(campaign: Campaign, file: str | Path) -> list[tuple[Job, ...]]:
         cells = [*_product(campaign), *_listed(campaign)]
         others = [{}, campaign.baseline] if campaign.baseline else [{}]
         specs = [tuple(varied(spec, choice | other) for other in others) for spec, choice in cells]
+    runs = [(cell, run) for run in range(campaign.runs) for cell in range(len(cells))]
+    if campaign.sample is not None:
+        kinds = [_kind(spec, choice) for spec, choice in cells]
+        runs = [runs[i] for i in drawn([kinds[cell] for cell, _ in runs], campaign.sample, campaign.draw)]
     return [
-        tuple(Job(RunSpec(**{**vars(s), "seed": campaign.first_seed + run}), campaign.metrics) for s in pair)
-        for run in range(campaign.runs)
-        for pair in specs
+        tuple(Job(RunSpec(**{**vars(s), "seed": campaign.first_seed + run}), campaign.metrics) for s in specs[cell])
+        for cell, run in runs
     ]
+
+
+def _kind(spec: RunSpec, choice: dict[str, Any]) -> Hashable:
+    """Runs of which a sample has equally many: whatever is listed, but for paths, seeds and what is varied."""
+    assert isinstance(spec.condition, Condition)
+    assert isinstance(spec.controller, ControllerFile)
+    return spec.condition.name, spec.fleet, spec.controller.name, tuple(choice)
 
 
 def _product(campaign: Campaign) -> Iterator[tuple[RunSpec, dict[str, Any]]]:

@@ -95,10 +95,10 @@ def check_inputs(jobs: Iterable[Job]) -> None:
             continue
         seen.add(mark)
         fleet, condition, controller = load_inputs(spec)
-        make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
+        task = make_task(spec.task, TaskContext(fleet, condition, spec.task_settings, spec.path, spec.seed))
         settings_of(controller, fleet)
-        metrics = all_metrics([*task_class(spec.task).metrics, *job.metrics])
-        check_bounds(task_class(spec.task).bounds, metrics, f"task {spec.task}")
+        metrics = all_metrics([*task.metrics, *job.metrics])
+        check_bounds(task.bounds, metrics, f"task {spec.task}")
         check_bounds(condition.bounds, metrics, f"condition {condition.name}")
 
 

@@ -30,11 +30,18 @@ class Part:
     campaign: Campaign
     jobs: tuple[Job, ...]
     keys: frozenset[str]
+    whole: int  # seeds of a cell in the whole sample
 
     @property
     def name(self) -> str:
         """Of the campaign."""
         return self.campaign.name
+
+    @property
+    def sample(self) -> str:
+        """What its table has to say of the sample; empty: it is the whole one."""
+        few = self.campaign.runs < self.whole
+        return f"**Reduced sample**: {self.campaign.runs} of {self.whole} seeds." if few else ""
 
 
 def parts(names: Iterable[str] = (), runs: int | None = None) -> list[Part]:
@@ -46,10 +53,11 @@ def parts(names: Iterable[str] = (), runs: int | None = None) -> list[Part]:
 
 def _part(name: str, runs: int | None) -> Part:
     campaign = load_campaign(name)
-    seeds = min(SEEDS.get(campaign.name, campaign.runs), runs or 10**9)
+    whole = SEEDS.get(campaign.name, campaign.runs)
+    seeds = min(whole, runs or whole)
     campaign = campaign.model_copy(update={"runs": seeds, "record": "none"})
     jobs = campaign_jobs(campaign, name)
-    return Part(campaign, tuple(jobs), frozenset(job.key() for job in jobs))
+    return Part(campaign, tuple(jobs), frozenset(job.key() for job in jobs), whole)
 
 
 def missing(part: Part, folder: Path) -> list[Job]:

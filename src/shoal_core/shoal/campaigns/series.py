@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.state import POSITION
 from shoal.recordings.recording import Recording
 
@@ -29,7 +29,7 @@ SERIES_SCHEMA = pa.schema([
 def series_table(key: str, recording: Recording, step_s: float) -> Any:
     """One row per `step_s`."""
     starts = _bin_starts(recording.times_s, step_s)
-    fov, distance = fov_angles_deg(recording.states, recording.must_see), distances_m(recording.states)
+    fov, distance = fov_angles_deg(recording.states, recording.must_see), recording.distances_m
     centre, reference = recording.centroid_m[starts], recording.reference_m[starts]
     columns: dict[str, Any] = {
         "key": [key] * len(starts),

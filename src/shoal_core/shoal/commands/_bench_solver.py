@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from shoal.commands._outputs import ANY, PICTURE
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -19,7 +21,7 @@ def _one_thread() -> None:
 
 
 def solver(
-    json_file: Path = typer.Option(None, "--json", help="Also write the rows to this file."),
+    json_file: Path = typer.Option(None, "--json", callback=ANY, help="Also write the rows to this file."),
     quick: bool = typer.Option(False, "--quick", help="A shorter part of the loop; uses the cache of compiled code."),
     only: list[str] = typer.Option(None, "--only", help="Only this controller (repeatable)."),
 ) -> None:
@@ -61,8 +63,8 @@ def _solver_table(rows: list[dict[str, Any]]) -> Any:
 
 
 def growth(
-    json_file: Path = typer.Option(None, "--json", help="Also write the rows to this file."),
-    plot: Path = typer.Option(None, "--plot", help="Write a picture (PNG, SVG, PDF)."),
+    json_file: Path = typer.Option(None, "--json", callback=ANY, help="Also write the rows to this file."),
+    plot: Path = typer.Option(None, "--plot", callback=PICTURE, help="Write a picture (PNG, SVG, PDF)."),
     backend: str = typer.Option("auto", "--backend", help="Back end of the controller."),
     inputs: bool = typer.Option(False, "--inputs", help="Over 4 to 160 thrusters instead, for both kinds of inputs."),
     quick: bool = typer.Option(False, "--quick", help="Fewer neighbours and steps."),

@@ -5,20 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import ShoalError
-
 if TYPE_CHECKING:
     from shoal.recordings.recording import Recording
-
-ENDINGS = (".png", ".svg", ".pdf")
-
-
-def check_plot(file: Path) -> None:
-    """Before anything is simulated or read: a wrong name must not cost a run."""
-    if file.suffix.lower() not in ENDINGS:
-        raise ShoalError(f"--plot {file}: ending '{file.suffix}'; expected {', '.join(ENDINGS)}")
-    if file.is_dir():
-        raise ShoalError(f"--plot {file}: is a folder; expected a file")
 
 
 def write_plot(recording: Recording, file: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -36,7 +38,9 @@ def list_assemblies() -> None:
 @app.command("show")
 def show_assembly(
     name: str = typer.Argument(help="Name of an assembly, or a file."),
-    picture: Path = typer.Option(None, "--picture", "-p", help="Write a picture with all thrusters (PNG, SVG, PDF)."),
+    picture: Path = typer.Option(
+        None, "--picture", "-p", callback=PICTURE, help="Write a picture with all thrusters (PNG, SVG, PDF)."
+    ),
 ) -> None:
     """Composite mass, centre, modules in their places, top speeds in all axes."""
     from shoal.assembly.file import load_assembly
@@ -100,22 +104,13 @@ def _modules(composite: Composite) -> Table:
 
 
 def _numbers(composite: Composite) -> Table:
-    import numpy as np
     from rich.table import Table
 
-    from shoal.vehicles.description import AXES
-    from shoal.vehicles.parameters import mass_matrix
+    from shoal.reports.assembly_parts import number_rows
 
-    v = composite.vehicle
     table = Table("quantity", "value", "unit", title="Composite", title_justify="left")
-    table.add_row("mass", f"{v.mass_kg:.4g}", "kg")
-    table.add_row("weight − buoyancy", f"{v.weight_N - v.buoyancy_N:+.3g}", "N")
-    table.add_row("centre of gravity", "  ".join(f"{x:+.4f}" for x in v.cg_m), "m")
-    table.add_row("centre of buoyancy", "  ".join(f"{x:+.4f}" for x in v.cb_m), "m")
-    table.add_row("mass with added mass", "  ".join(f"{x:.4g}" for x in np.diag(mass_matrix(v))), "kg, kg m²")
-    table.add_row("size", " × ".join(f"{x:.3g}" for x in v.size_m), "m")
-    table.add_row("inputs", str(v.input_count), "")
-    table.add_row("controllable axes", ", ".join(axis for axis in AXES if axis in v.controlled_axes), "")
+    for row in number_rows(composite):
+        table.add_row(*row)
     return table
 
 

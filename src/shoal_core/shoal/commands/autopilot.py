@@ -8,12 +8,14 @@ from typing import Any
 
 import typer
 
+from shoal.commands._outputs import PAGE
+
 app = typer.Typer(no_args_is_help=True, help="Attitude laws: gains, steps, frequency response, a pilot's dive.")
 VEHICLE = typer.Argument("bluerov2_heavy", help="Name of a vehicle type, or a file.")
 SET = typer.Option("ng2024", "--set", "-s", help="Parameter set.")
 OMEGA = typer.Option(3.0, "--omega", min=0.2, max=8.0, help="Bandwidth in rad/s.")
 MIXER = typer.Option("bounded", "--mixer", help="bounded, quantitative or heuristic (the last two: Ng 2024).")
-OUT = typer.Option("autopilot.html", "--out", "-o", help="The page to write.")
+OUT = typer.Option("autopilot.html", "--out", "-o", callback=PAGE, help="The page to write.")
 LAW = typer.Option("pd", "--law", help="pd (Ng 2024) or model (inverse dynamics).")
 
 

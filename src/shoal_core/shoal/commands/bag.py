@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 app = typer.Typer(no_args_is_help=True, help="Recordings: ours and those of `ros2 bag record`, MCAP or SQLite.")
 
 
@@ -17,22 +19,20 @@ def report_command(
     setpoint: str = typer.Option(None, "--setpoint", help="Topic of the common setpoint, if it is not found."),
     from_s: float = typer.Option(None, "--from", help="Seconds from the start; without it each test is a run."),
     to_s: float = typer.Option(None, "--to", help="Seconds from the start."),
-    plot: Path = typer.Option(None, "--plot", help="One picture of the first run: PNG, SVG or PDF."),
+    plot: Path = typer.Option(None, "--plot", callback=PICTURE, help="One picture of the first run: PNG, SVG or PDF."),
     as_json: bool = typer.Option(False, "--json", help="Print the summaries as JSON, write nothing."),
 ) -> None:
     """Judge what was recorded as if it had been simulated. Topics are found by their types."""
     import json
 
     from shoal.commands._events import print_events
-    from shoal.commands._plot import check_plot, write_plot
+    from shoal.commands._plot import write_plot
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
     from shoal.recordings.bag_reader import read_runs
     from shoal.reports.bag_report import write_bag_report
     from shoal.reports.verdict import verdict_table
 
-    if plot is not None:
-        check_plot(plot)
     folder = bag.parent if bag.is_file() else bag
     recordings = read_runs(bag, fleet, setpoint, from_s, to_s)
     if as_json:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from shoal.commands._bench_solver import add_commands
+from shoal.commands._outputs import ANY
 
 if TYPE_CHECKING:
     from shoal.benchmarks.result import Result
@@ -21,6 +22,7 @@ BENCHES = {
     "growth": "shoal.benchmarks.growth:run",
     "fleet": "shoal.benchmarks.fleet:run",
     "allocation": "shoal.benchmarks.allocation:run",
+    "patrol": "shoal.benchmarks.patrol:run",
     "env": "shoal.benchmarks.env:run",
     "assembly": "shoal.benchmarks.assembly:run",
     "ros": "shoal_ros.bench:run",
@@ -64,7 +66,7 @@ def _show(result: Result) -> None:
 def _command(name: str, names: list[str]) -> None:
     def command(
         quick: bool = typer.Option(False, "--quick", help="A rough figure in a second."),
-        json_file: Path = typer.Option(None, "--json", help="Also write the figures to this file."),
+        json_file: Path = typer.Option(None, "--json", callback=ANY, help="Also write the figures to this file."),
     ) -> None:
         _bench(names, quick, json_file)
 

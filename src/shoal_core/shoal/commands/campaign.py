@@ -14,6 +14,12 @@ def run_command(
     file: str = typer.Argument(help="Campaign file, or the name of a shipped one: fosso2023, pid, exchange, …"),
     out: Path = typer.Option(..., "--out", "-o", help="Directory; one that holds part of the campaign is resumed."),
     runs: int = typer.Option(None, "--runs", "-n", min=1, help="Seeds per cell; the file's number if not given."),
+    first_seed: int = typer.Option(None, "--first-seed", min=0, help="Of each cell; the file's if not given."),
+    sample: int = typer.Option(None, min=1, help="So many of all these runs, drawn at random, evenly."),
+    draw: int = typer.Option(None, min=0, help="Which sample: the seed of the draw."),
+    duration_s: float = typer.Option(
+        None, "--duration", min=0.1, help="Seconds; the file's or the task's if not given."
+    ),
     workers: int = typer.Option(None, "--workers", "-w", min=1, help="Processes; one per core if not given."),
     scheduler: str = typer.Option(
         None, help="Address of a Dask scheduler whose workers see DIR, e.g. tcp://host:8786."
@@ -31,7 +37,8 @@ def run_command(
     from shoal.console import out as console
     from shoal.console import print_warning
 
-    given = {key: value for key, value in {"runs": runs, "record": record}.items() if value is not None}
+    asked = {"runs": runs, "first_seed": first_seed, "sample": sample, "draw": draw, "duration_s": duration_s}
+    given = {key: value for key, value in {**asked, "record": record}.items() if value is not None}
     loaded, path = load_campaign(file), find_config("campaigns", file)
     campaign = validate(path, loaded.model_dump(mode="json") | given, Campaign)
     try:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 
 def demo(
     seed: int = typer.Option(3, min=0, help="The run's seed: the same seed gives the same run, bit for bit."),
     duration_s: float = typer.Option(60.0, min=1.0, help="Length of the run in seconds."),
-    plot: Path = typer.Option(Path("runs/demo.png"), "--plot", "-p", help="Where the picture goes."),
+    plot: Path = typer.Option(Path("runs/demo.png"), "--plot", "-p", callback=PICTURE, help="Where the picture goes."),
 ) -> None:
     """Two vehicles under the same thrust program, nobody steering, with plot."""
     from time import perf_counter

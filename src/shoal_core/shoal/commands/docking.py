@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 app = typer.Typer(no_args_is_help=True, help="Rendezvous and docking: the published baseline, and ours.")
 
 
@@ -28,7 +30,7 @@ def inspect(
     inner: int = typer.Option(8, min=1, help="Inner iterations L of the distributed method."),
     duration_s: float = typer.Option(48.0, min=1.0, help="How long."),
     as_printed: bool = typer.Option(False, help="Weights R = W = 10 as in Table 8.1: 1 cm/s."),
-    plot: Path = typer.Option(None, "--plot", "-p", help="Write a picture (PNG, SVG, PDF)."),
+    plot: Path = typer.Option(None, "--plot", "-p", callback=PICTURE, help="Write a picture (PNG, SVG, PDF)."),
 ) -> None:
     """One vehicle keeps an object in view while another docks with it (Nielsen 2018, section 8.4)."""
     from dataclasses import replace
@@ -61,6 +63,44 @@ def inspect(
 
         label = f"Inspection and rendezvous, {method.value}" + (f", L = {inner}" if distributed else "")
         console.print(f"picture: {draw_approach(run, label, plot)}")
+
+
+@app.command("iterations")
+def iterations(
+    counts: str = typer.Option("1,2,4,8,15", help="Inner iterations L, one run each."),
+    duration_s: float = typer.Option(8.0, min=0.1, help="How long; the cones are violated in the first seconds."),
+    plot: Path = typer.Option(None, "--plot", "-p", help="Write a picture (PNG, SVG, PDF)."),
+) -> None:
+    """How far the published method exceeds its cones, by the number of inner iterations (Nielsen 2018, section 8.4)."""
+    from dataclasses import replace
+
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.docking.communication import Exchange
+    from shoal.docking.cooperative import DistributedDocking
+    from shoal.docking.inspection import QUICK, approach, inspection
+    from shoal.errors import ShoalError
+
+    words = counts.split(",")
+    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise ShoalError(f"--counts {counts}: expected whole numbers above zero with commas, such as 1,2,4,8,15")
+    runs = {
+        count: approach(DistributedDocking(inspection(), replace(QUICK, inner_iterations=count)), duration_s)
+        for count in sorted({int(word) for word in words})
+    }
+    table = Table("L", "bearing beyond 25°", "separation at the end", "sent by each", title_justify="left")
+    for count, run in runs.items():
+        kbps = Exchange(inner_iterations=count).bits_per_s / 1e3
+        table.add_row(
+            str(count), f"{max(run.excess_deg(), 0.0):.3f}°", f"{run.separation_m[-1]:.3f} m", f"{kbps:.0f} kbit/s"
+        )
+    console = out()
+    console.print(table)
+    if plot is not None:
+        from shoal.reports.plots.docking_plot import draw_iterations
+
+        console.print(f"picture: {draw_iterations(runs, plot)}")
 
 
 @app.command("compare")
@@ -107,3 +147,31 @@ def compare(
 def register(root: typer.Typer) -> None:
     """Add the commands."""
     root.add_typer(app, name="docking")
+
+
+@app.command("detector")
+def detector(
+    vehicle: str = typer.Option("bluerov2_heavy", help="Vehicle file or name; its bow camera, its stern tag."),
+    images: int = typer.Option(20, min=1, help="Images for each range and angle."),
+    seed: int = typer.Option(0, min=0, help="Of what is drawn."),
+    ranges_m: str = typer.Option("0.5,1,2,3,4", help="From lens to tag."),
+    angles_deg: str = typer.Option("0,20,40", help="Between the tag's normal and the way to the lens, about."),
+) -> None:
+    """How well the tag detector finds poses, on images rendered with known geometry."""
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.vehicles.description import load_vehicle
+    from shoal.vision.trial import looked_at
+
+    columns = ("range", "angle", "found", "along", "across", "attitude", "stated", "NEES of 6")
+    table = Table(*columns, title=f"{images} images a row, seed {seed}; root mean squares", title_justify="left")
+    chosen = load_vehicle(vehicle)
+    for range_m in (float(word) for word in ranges_m.split(",")):
+        for angle_deg in (float(word) for word in angles_deg.split(",")):
+            c = looked_at(chosen, range_m, angle_deg, images, seed)
+            table.add_row(
+                f"{range_m:g} m", f"{angle_deg:g}°", f"{c.found} of {c.images}", f"{100 * c.along_m:.2f} cm",
+                f"{100 * c.across_m:.2f} cm", f"{c.attitude_deg:.2f}°", f"{c.stated_deg:.2f}°", f"{c.nees:.1f}",
+            )  # fmt: skip
+    out().print(table)

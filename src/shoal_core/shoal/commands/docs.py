@@ -6,11 +6,15 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import ANY
+
 docs = typer.Typer(no_args_is_help=True, help="Pages of the manual that are made from the code.")
 
 
 @docs.command("topics")
-def topics(out: Path = typer.Option(None, "--out", "-o", help="File to write; printed if not given.")) -> None:
+def topics(
+    out: Path = typer.Option(None, "--out", "-o", callback=ANY, help="File to write; printed if not given."),
+) -> None:
     """The table of topics: names, types, QoS, who publishes and who subscribes."""
     from shoal.config import atomic
     from shoal.reports.topics_page import topics_page

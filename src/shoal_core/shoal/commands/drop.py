@@ -6,12 +6,16 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 
 def drop(
     name: str = typer.Argument(help="Name of a vehicle type, or a file."),
     parameter_set: str = typer.Option(None, "--set", "-s", help="Parameter set; the file's default if not given."),
     tilt_deg: float = typer.Option(30.0, min=0.0, max=80.0, help="How far askew it is let go."),
-    plot: Path = typer.Option(None, "--plot", "-p", help="Picture; runs/drop_<name>_<set>.png if not given."),
+    plot: Path = typer.Option(
+        None, "--plot", "-p", callback=PICTURE, help="Picture; runs/drop_<name>_<set>.png if not given."
+    ),
 ) -> None:
     """Free decay and full-thrust steps of a vehicle, with plot."""
     from rich import box

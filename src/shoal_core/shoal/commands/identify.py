@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from shoal.commands._outputs import ANY, PAGE
+
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from shoal.control.registry import ControllerFile
+    from shoal.identification.excited import Flown
     from shoal.identification.fit import Fit
     from shoal.identification.motion_data import MotionData
+    from shoal.identification.validation import Validation
     from shoal.vehicles.description import Vehicle
 
 
@@ -22,11 +27,20 @@ def identify(
     parameter_set: str = typer.Option(None, "--set", "-s", help="Parameter set; the file's default if not given."),
     name: str = typer.Option(None, "--name", "-n", help="Which vehicle of the recording; needed if there are several."),
     columns: Path = typer.Option(None, "--columns", "-c", help="Column map (YAML) of CSV files."),
-    fly: bool = typer.Option(False, "--fly", help="Excite a vehicle in the simulator for a minute first, then fit."),
+    fly: bool = typer.Option(False, "--fly", help="Excite a vehicle for a minute first, then fit."),
+    plant: str = typer.Option(
+        "simulator",
+        help="With --fly: simulator; builtin or none: ROS nodes as of `shoal up`, none for Gazebo or water.",
+    ),
+    fleet: str = typer.Option("one", "--fleet", "-f", help="With --plant builtin or none: fleet file of the vehicle."),
+    excitation: str = typer.Option(
+        "excitation", help="With --fly: controller file of the excitation: room, depths, distance, holds."
+    ),
+    record: Path = typer.Option(None, help="With --plant builtin or none: folder for the recording; else thrown away."),
     condition: str = typer.Option("default", help="With --fly: the condition."),
     seed: int = typer.Option(0, help="With --fly: the seed."),
     level: float = typer.Option(
-        0.7, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust."
+        None, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust; the file's, else 0.7."
     ),
     seeds: int = typer.Option(
         0, min=0, help="With --fly: so many plants from --seed on; prints errors against the truth and coverage."
@@ -39,23 +53,40 @@ def identify(
     ),
     current: float = typer.Option(0.0, help="One sigma of an unknown steady current, m/s; 0: still water."),
     axes: str = typer.Option(
-        None, help="Axes to fit, e.g. surge,sway,heave,yaw where an autopilot holds roll and pitch unlogged; else all."
+        None,
+        help="Axes to fit, e.g. surge,sway,heave,yaw where an autopilot holds roll and pitch unlogged; else all.",
+    ),
+    tilt_measured: bool = typer.Option(
+        False, "--tilt-measured", help="With --axes: roll and pitch as measured, also within a window."
+    ),
+    delay: float = typer.Option(0.08, min=0.001, max=1.0, help="One sigma of the delay of thrust or log, s."),
+    unexcited: float = typer.Option(
+        0.5, min=0.0, max=1.0, help="Unknowns whose interval stays wider than this share of the file's are left alone."
+    ),
+    converged: float = typer.Option(
+        0.02, min=1e-4, max=0.5, help="The fit ends when no step exceeds this share of an unknown's own interval."
     ),
     window_s: float = typer.Option(1.0, "--window", min=0.5, max=8.0, help="Length of the shooting windows, seconds."),
     hold_out: float = typer.Option(
         0.0, min=0.0, max=0.6, help="Share of each recording's end that is left out of the fit, for the free runs."
     ),
-    page: Path = typer.Option(None, "--page", "-p", help="Write an HTML page: residuals, correlation, free runs."),
-    out_file: Path = typer.Option(None, "--out", "-o", help="Write a vehicle file with the fitted parameter set."),
+    page: Path = typer.Option(
+        None, "--page", "-p", callback=PAGE, help="Write an HTML page: residuals, correlation, free runs."
+    ),
+    out_file: Path = typer.Option(
+        None, "--out", "-o", callback=ANY, help="Write a vehicle file with the fitted parameter set."
+    ),
 ) -> None:
     """Mass, inertia, drag and thruster timing from recordings, beside the vehicle file's numbers."""
     from rich.console import Console
 
     from shoal.console import out
     from shoal.errors import ShoalError
+    from shoal.identification.excited import LEVEL, excitation_file, type_of_one
     from shoal.identification.fit import FitSettings, fit
-    from shoal.identification.parameter_set import check_writable, write_parameter_set
+    from shoal.identification.parameter_set import write_parameter_set
     from shoal.identification.sources import read_motion
+    from shoal.reports.identification_page import write_fit_page
     from shoal.vehicles.description import load_vehicle
 
     if bool(recordings) == fly:
@@ -63,19 +94,29 @@ def identify(
     if seeds:
         if not fly or out_file is not None or page is not None:
             raise ShoalError(f"identify: --seeds {seeds}; expected with --fly, and without --out and --page")
-        _precision(vehicle, parameter_set, condition, range(seed, seed + seeds), level)
+        _precision(vehicle, parameter_set, condition, range(seed, seed + seeds), level or LEVEL)
         return
     fitted_axes = _axes(axes)
+    if plant not in ("simulator", "builtin", "none"):
+        raise ShoalError(f"--plant {plant}; expected simulator, builtin or none")
+    on_ros = fly and plant != "simulator"
+    if on_ros:
+        vehicle, described = type_of_one(fleet)
+        if described is not None and parameter_set is None:
+            parameter_set = described
     prior = load_vehicle(vehicle, parameter_set)
-    if out_file is not None:
-        check_writable(out_file)
     if fly:
-        data = [_flown(prior.name, vehicle, parameter_set, condition, seed, level)]
+        file = excitation_file(excitation, level)
+        if on_ros:
+            data = _flown_on_ros(prior, fleet, plant, file, condition, seed, record)
+        else:
+            data = _flown(prior, vehicle, parameter_set, file, condition, seed)
     else:
         data = [piece for path in recordings for piece in read_motion(path, prior, name, columns)]
     settings = FitSettings(
-        window_s=window_s, thrust_scale_sigma=thrust_scale, current_sigma_mps=current, sag_sigma=sag, axes=fitted_axes
-    )
+        window_s=window_s, thrust_scale_sigma=thrust_scale, current_sigma_mps=current, sag_sigma=sag, axes=fitted_axes,
+        delay_sigma_s=delay, tilt_measured=tilt_measured, unexcited=unexcited, converged=converged,
+    )  # fmt: skip
 
     err = Console(stderr=True)
 
@@ -94,8 +135,13 @@ def identify(
             f"{fitted[0].source}: misfit s² is {found.misfit:.2f}; expected at most 2. The model cannot explain the "
             "motion: try --current, check thruster order and signs, or leave out tumbling"
         )
+    runs = _free_runs(found, prior, kept or fitted, tilt_measured) if kept or page is not None else []
+    if kept:
+        for line in _held_out(runs):
+            console.print(line, highlight=False, soft_wrap=True)
     if page is not None:
-        _write_page(page, found, prior, kept or fitted, held_out=bool(kept))
+        sources = list(dict.fromkeys(d.source for d in kept or fitted))
+        write_fit_page(page, found, prior, sources, runs, bool(kept))
         console.print(f"page: {page}", highlight=False, soft_wrap=True)
     if out_file is not None:
         write_parameter_set(found, prior, vehicle, fitted, out_file, datetime.date.today().isoformat())
@@ -122,15 +168,25 @@ def _split(data: list[MotionData], share: float) -> tuple[list[MotionData], list
     return [d.part(0, cut) for d, cut in cuts], [d.part(cut, d.duration_s) for d, cut in cuts]
 
 
-def _write_page(page: Path, found: Fit, prior: Vehicle, data: list[MotionData], held_out: bool) -> None:
+def _free_runs(found: Fit, prior: Vehicle, data: list[MotionData], tilt_measured: bool) -> list[Validation]:
+    """Of the fit and of the file; none where the motion is too short."""
     from shoal.identification.validation import FREE_RUN_S, replay_of_fit, replay_of_vehicle, validate_replay
-    from shoal.reports.identification_page import write_fit_page
 
-    runs = []
-    if any(d.duration_s > FREE_RUN_S + 2 for d in data):
-        replays = replay_of_fit(found), replay_of_vehicle(prior, f"{prior.parameter_set} (file)")
-        runs = [validate_replay(replay, data, FREE_RUN_S) for replay in replays]
-    write_fit_page(page, found, prior, list(dict.fromkeys(d.source for d in data)), runs, held_out)
+    if not any(d.duration_s > FREE_RUN_S + 2 for d in data):
+        return []
+    replays = replay_of_fit(found), replay_of_vehicle(prior, f"{prior.parameter_set} (file)")
+    return [validate_replay(replay, data, FREE_RUN_S, tilt_measured) for replay in replays]
+
+
+def _held_out(runs: list[Validation]) -> list[str]:
+    """R² of free runs over motion that the fit has not seen."""
+    if not runs:
+        return ["held out: too short for free runs"]
+    return [
+        f"held out, free runs of {run.times_s[-1]:g} s, {run.name}: R² "
+        + ", ".join(f"{axis.axis} {axis.r2:.2f}" if axis.moved else f"{axis.axis} at rest" for axis in run.axes)
+        for run in runs
+    ]
 
 
 def _precision(vehicle: str, parameter_set: str | None, condition: str, seeds: range, level: float) -> None:
@@ -158,22 +214,39 @@ def _precision(vehicle: str, parameter_set: str | None, condition: str, seeds: r
     out().print(f"coverage: {inside.sum()} of {inside.size}", highlight=False)
 
 
-def _flown(kind: str, vehicle: str, parameter_set: str | None, condition: str, seed: int, level: float) -> MotionData:
+def _flown(
+    prior: Vehicle, vehicle: str, parameter_set: str | None, excitation: ControllerFile, condition: str, seed: int
+) -> list[MotionData]:
+    from shoal.identification.excited import FLOWN_S, fly_simulated
+
+    _tell(f"exciting {prior.name} for {FLOWN_S:g} s in the simulator ({condition}, seed {seed})")
+    return _kept(fly_simulated(vehicle, parameter_set, excitation, condition, seed))
+
+
+def _flown_on_ros(
+    prior: Vehicle, fleet: str, plant: str, excitation: ControllerFile, condition: str, seed: int, record: Path | None
+) -> list[MotionData]:
+    import tempfile
+
+    from shoal.identification.excited import FLOWN_S, fly_on_ros
+
+    where = "the built-in plant" if plant == "builtin" else "whatever brings odometry"
+    _tell(f"exciting {prior.name} for {FLOWN_S:g} s on ROS ({where})")
+    with tempfile.TemporaryDirectory(prefix="shoal-excited-") as scratch:
+        folder = Path(scratch) / "excited" if record is None else record
+        return _kept(fly_on_ros(fleet, plant, excitation, condition, seed, folder))
+
+
+def _kept(flown: Flown) -> list[MotionData]:
+    if flown.stopped:
+        _tell(f"excitation {flown.stopped}; fitted is what was recorded until then")
+    return list(flown.pieces)
+
+
+def _tell(text: str) -> None:
     from rich.console import Console
 
-    from shoal.control.registry import ControllerFile
-    from shoal.fleet.file import Fleet
-    from shoal.identification.motion_data import from_recording
-    from shoal.tasks.run import RunSpec, simulate
-
-    Console(stderr=True).print(f"exciting {kind} for 60 s in the simulator ({condition}, seed {seed})", highlight=False)
-    member = {"name": "rov", "type": vehicle, "start_m": [0, 0, 5]}
-    if parameter_set is not None:
-        member["parameter_set"] = parameter_set
-    fleet = Fleet.model_validate({"version": 1, "name": "excited", "vehicles": [member]})
-    excitation = ControllerFile(version=1, name="excitation", controller="excitation", settings={"level": level})
-    run = simulate(RunSpec(fleet=fleet, controller=excitation, condition=condition, duration_s=60.0, seed=seed))
-    return from_recording(run, "rov", f"simulated, {condition}, seed {seed}")
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True)
 
 
 def _table(found: Fit, prior: Vehicle) -> Table:

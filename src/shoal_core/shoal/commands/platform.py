@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -79,9 +80,10 @@ def plan(
     from shoal.platform.blueprint import load_blueprint
     from shoal.platform.planner import building_order, reshaping
 
-    cells = load_blueprint(blueprint).cells
+    found = load_blueprint(blueprint)
+    cells = found.cells
     if into is not None:
-        shift, moves = reshaping(cells, load_blueprint(into).cells)
+        shift, moves = reshaping(found.type_of, load_blueprint(into).type_of)
         table = Table("move", "from", "to", title=f"{blueprint} into {into}, shifted by {shift}", title_justify="left")
         for i, move in enumerate(moves, 1):
             table.add_row(str(i), str(move.out.cell), str(move.into.cell))
@@ -102,39 +104,139 @@ def assemble(
     condition: str = typer.Option("tank_offsets", help="Condition of the runs."),
     seeds: str = typer.Option("100-109", help="Seeds, such as 100-109."),
     duration_s: float = typer.Option(240.0, min=1.0, help="At most."),
+    into: str = typer.Option(None, help="Blueprint that it is reshaped into, once built."),
+    results: str = typer.Option(None, help="CSV file to which every seed is added when it is done, and resumed from."),
 ) -> None:
     """Vessels assemble themselves, without an operator: time, contact speed, tries, for each seed."""
+    import math
+
+    import numpy as np
+    from rich.table import Table
+
+    from shoal.benchmarks.assemblies import Assembled, campaign
+    from shoal.console import out
+
+    names = [r"complete after \[s]", *([r"reshaped after \[s]"] if into else []), r"contact \[cm/s]", "hard touches",
+             "rounds", r"given up \[s]", "missing", r"all done \[s]"]  # fmt: skip
+    table = Table("seed", *names, title=f"{blueprint} by {fleet}, {controller}, {condition}", title_justify="left")
+    settings = {"blueprint": blueprint, "duration_s": duration_s, **({"into": into} if into else {})}
+    spec = {"fleet": fleet, "condition": condition, "controller": controller, "task": "assemble",
+            "task_settings": settings}  # fmt: skip
+    found: list[Assembled] = []
+    for one in campaign(spec, _seeds(seeds), None if results is None else Path(results)):
+        found.append(one)
+        times = [one.complete_s, *([one.reshaped_s] if into else [])]
+        given_up = "–" if not one.failed else f"{one.failed}: {one.given_up_s:.0f}"
+        table.add_row(
+            str(one.seed), *map(_seconds, times), f"{100 * one.contact_mps:.1f}", str(one.hard_touches),
+            str(one.rounds), given_up, str(one.missing), _seconds(one.over_s),
+        )  # fmt: skip
+    console = out()
+    console.print(table)
+    done = [one.complete_s for one in found if one.complete]
+    console.print(f"{len(done)} of {len(found)} complete{_spread(done)}")
+    if into:
+        again = [one.reshaped_s for one in found if math.isfinite(one.reshaped_s)]
+        console.print(f"{len(again)} of {len(found)} reshaped{_spread(again)}")
+    touches = np.array([100 * one.contact_mps for one in found])
+    worst = max(found, key=lambda one: one.contact_mps)
+    console.print(
+        f"first touches: hardest of each run {np.median(touches):.1f} cm/s (median), {int((touches > 2).sum())} of "
+        f"{len(found)} runs above 2 cm/s; the hardest {touches.max():.1f} cm/s, seed {worst.seed} at {worst.contact}"
+    )
+    away_mm = [one.away_mm for one in found if math.isfinite(one.away_mm)]
+    if away_mm:
+        console.print(f"relative motion of members once complete: at most {max(away_mm):.3f} mm")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value == value else "–"
+
+
+def _spread(times_s: Sequence[float]) -> str:
+    import numpy as np
+
+    if not times_s:
+        return ""
+    low, middle, late, high = np.percentile(times_s, [0, 50, 90, 100])
+    return f", median {middle:.1f} s ({low:.1f} to {high:.1f} s, 90 % within {late:.1f} s)"
+
+
+@app.command("paths")
+def paths(
+    blueprints: str = typer.Argument(
+        "single,row2,row3,block2x3,block3x4,block4x5,corner,tee,ring", help="Names, separated by commas."
+    ),
+    controller: str = typer.Option("nmpc_vessel", help="Controller of all of them."),
+    condition: str = typer.Option("tank", help="Condition of the runs."),
+    seeds: str = typer.Option("10-11", help="Seeds, such as 10-12; the worst of them is shown."),
+) -> None:
+    """Platforms of all shapes follow a path and make steps: error, overshoot, settling, time of a control step."""
+    from rich.table import Table
+
+    from shoal.benchmarks.platforms import PATH, figures_of
+    from shoal.console import out
+
+    table = Table("platform", "vessels", r"error on the path: mean, 95 % \[cm]", "overshoot: surge, sway, yaw \\[%]",
+                  r"settling \[s]", r"step: median, 99 % \[ms]",
+                  title=f"{controller}, {condition}, seeds {seeds}, path {PATH}", title_justify="left")  # fmt: skip
+    console = out()
+    for name in blueprints.split(","):
+        f = figures_of(name, condition, controller, _seeds(seeds))
+        axes = ("surge", "sway", "yaw")
+        table.add_row(
+            name,
+            str(f.vessels),
+            f"{100 * f.error_mean_m:.1f}, {100 * f.error_p95_m:.1f}",
+            ", ".join(f"{100 * f.overshoot[a]:.1f}" for a in axes),
+            ", ".join(f"{f.settling_s[a]:.1f}" for a in axes),
+            f"{f.step_ms:.2f}, {f.step_p99_ms:.2f}",
+        )
+    console.print(table)
+
+
+@app.command("thesis")
+def thesis(
+    condition: str = typer.Option("tank_offsets", help="Condition of the runs."),
+    seeds: str = typer.Option("1-9", help="Seeds, such as 1-9."),
+) -> None:
+    """The thesis's own assembly with its controller (E9: limits bypassed): when hulls touch, and when magnets catch."""
     import numpy as np
     from rich.table import Table
 
     from shoal.console import out
-    from shoal.tasks.assemble import Assemble
+    from shoal.control.registry import load_controller_file
+    from shoal.tasks.assemble_thesis import AssembleThesis
     from shoal.tasks.run import RunSpec, build_run
 
-    table = Table("seed", r"complete after \[s]", r"hardest contact \[cm/s]", "rounds", "given up", "missing",
-                  title=f"{blueprint} by {fleet}, {controller}, {condition}", title_justify="left")  # fmt: skip
-    times_s: list[float] = []
-    chosen = _seeds(seeds)
-    for seed in chosen:
-        settings = {"blueprint": blueprint, "duration_s": duration_s}
+    file = load_controller_file("platform_pid").model_copy(update={"settings": {"legacy": {"limits_bypassed": True}}})
+    held: list[tuple[float, float]] = []  # lasting contact, latched
+    missed = 0
+    table = Table("seed", "vessel", r"first touch \[s]", r"lasting contact \[s]", r"latched \[s]",
+                  title=f"After the approach is ordered, {condition}; in the tank 13 s and 69 s")  # fmt: skip
+    for seed in _seeds(seeds):
         run = build_run(
-            RunSpec(fleet=fleet, condition=condition, controller=controller, seed=seed, task="assemble",
-                    task_settings=settings)
-        )  # fmt: skip
+            RunSpec(fleet="vessels3", condition=condition, controller=file, seed=seed, task="assemble_thesis")
+        )
         task, world = run.task, run.simulator.world
-        assert isinstance(task, Assemble)
+        assert isinstance(task, AssembleThesis)
         run.simulator.run(None, lambda t_s, task=task, world=world: task.finished(t_s, world.states))  # type: ignore[misc]
-        outcome, manager = run.recording().outcome, task.manager
-        reached_s = None if outcome is None else outcome.reached_s
-        if reached_s is not None:
-            times_s.append(reached_s)
-        missing = len(manager.cells) - len(manager.members)
-        cells = "–" if reached_s is None else f"{reached_s:.1f}", f"{100 * task.hardest_contact_mps:.1f}"
-        table.add_row(str(seed), *cells, str(manager.rounds_begun), str(len(manager.failed)), str(missing))
+        recording = run.recording()
+        for outer in (world.names[0], world.names[2]):
+            times_s = task.contact_s(outer), task.lasting_s(outer, recording), task.latched_s.get(outer)
+            table.add_row(str(seed), outer, *("–" if t_s is None else f"{t_s:.1f}" for t_s in times_s))
+            _, lasting_s, latched_s = times_s
+            if lasting_s is None or latched_s is None:
+                missed += 1
+            else:
+                held.append((min(lasting_s, latched_s), latched_s))
     console = out()
     console.print(table)
-    median = f"median {np.median(times_s):.1f} s" if times_s else "no time"
-    console.print(f"{len(times_s)} of {len(chosen)} complete, {median}")
+    if held:
+        lasting, latched = np.median(held, axis=0)
+        console.print(
+            f"{len(held)} latched, {missed} not; medians: lasting contact {lasting:.1f} s, latched {latched:.1f} s"
+        )
 
 
 def _row(found: Sequence[StepInfo], unit: str) -> list[str]:

@@ -56,7 +56,7 @@ def results(
         atomic.write_text(docs / part.name / "summary.md", summary.read_text(encoding="utf-8"))
         if (docs / part.name / html.name).is_file():  # those that are kept with their page
             shutil.copyfile(html, docs / part.name / html.name)
-        write_results(page, {part.name: results_section(own)})
+        write_results(page, {part.name: results_section(own, part.sample)})
         console().print(f"{part.name}: {docs / part.name / 'summary.md'}, table in {page}", highlight=False)
 
 

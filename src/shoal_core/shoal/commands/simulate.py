@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from shoal.commands._outputs import PICTURE
+
 if TYPE_CHECKING:
     from shoal.recordings.recording import Recording
     from shoal.tasks.run import RunSpec
@@ -42,14 +44,14 @@ def simulate(
     ),
     metrics: list[str] = typer.Option(None, "--metric", help="A metric of your own, package.module:NAME; repeatable."),
     out: Path = typer.Option(None, "--out", "-o", help="Run directory to write: recording, Parquet, summary.json."),
-    plot: Path = typer.Option(None, "--plot", help="One picture of the run: PNG, SVG or PDF."),
+    plot: Path = typer.Option(None, "--plot", callback=PICTURE, help="One picture of the run: PNG, SVG or PDF."),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
 ) -> None:
     """Simulate a fleet, write its recording, and judge it beside published figures. Exit code 3: it broke a bound."""
     from shoal.campaigns.job import Job, check_inputs
     from shoal.campaigns.vary import varied
     from shoal.commands._events import print_events
-    from shoal.commands._plot import check_plot, write_plot
+    from shoal.commands._plot import write_plot
     from shoal.console import out as console
     from shoal.evaluation.metrics import summarise
     from shoal.evaluation.run_directory import refuse_foreign, write_run
@@ -58,8 +60,6 @@ def simulate(
 
     if out is not None:
         refuse_foreign(out)
-    if plot is not None:
-        check_plot(plot)
     spec = RunSpec(path, fleet, condition, seed, controller, duration_s, period_s, task)
     spec = varied(spec, _changes(settings or []), "--set", root="task")
     check_inputs([Job(spec, tuple(metrics or ()))])

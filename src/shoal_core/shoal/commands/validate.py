@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from shoal.commands._outputs import PAGE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,7 +33,10 @@ def validate(
         None, help="Other recordings, on which each set first gets its ballast, thrust scale and delay."
     ),
     sag: float = typer.Option(0.0, help="With --calibrate: one sigma of the battery's sag per 100 N; 0: none."),
-    page: Path = typer.Option(None, "--page", "-p", help="Write an HTML page with the free runs."),
+    tilt_measured: bool = typer.Option(
+        False, "--tilt-measured", help="Roll and pitch as measured: an autopilot held them with thrust nobody logged."
+    ),
+    page: Path = typer.Option(None, "--page", "-p", callback=PAGE, help="Write an HTML page with the free runs."),
 ) -> None:
     """How well parameter sets predict recorded motion: free runs with RMSE, R², Pearson's r, warped distance."""
     from shoal.console import out
@@ -46,8 +51,8 @@ def validate(
         data = [piece for path in recordings for piece in read_motion(path, described, name, columns)]
         title = f"{described.name}:{described.parameter_set}"
         others = [piece for path in calibrate or [] for piece in read_motion(path, described, name, columns)]
-        replay = _replay(title, label, others, chosen or None, delay_s, sag)
-        found.append(validate_replay(replay, data, window_s))
+        replay = _replay(title, label, others, chosen or None, delay_s, sag, tilt_measured)
+        found.append(validate_replay(replay, data, window_s, tilt_measured))
     console = out()
     console.print(_table(found))
     for line in _verdict(found):
@@ -60,7 +65,13 @@ def validate(
 
 
 def _replay(
-    title: str, label: str, others: Sequence[MotionData], chosen: str | None, delay_s: float, sag: float
+    title: str,
+    label: str,
+    others: Sequence[MotionData],
+    chosen: str | None,
+    delay_s: float,
+    sag: float,
+    tilt_measured: bool,
 ) -> Replay:
     from shoal.identification.calibration import calibrated
     from shoal.identification.validation import replay_of_vehicle
@@ -69,7 +80,7 @@ def _replay(
     described = load_vehicle(label if chosen is None else label.rpartition(":")[0], chosen)
     if not others:
         return replay_of_vehicle(described, title, delay_s)
-    return calibrated(described, others, title, sag)
+    return calibrated(described, others, title, sag, tilt_measured)
 
 
 def _table(found: Sequence[Validation]) -> Table:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from shoal.commands._outputs import ANY, PICTURE
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -43,7 +45,9 @@ def list_vehicles() -> None:
 def show_vehicle(
     name: str = typer.Argument(help="Name of a vehicle type, or a file."),
     parameter_set: str = typer.Option(None, "--set", "-s", help="Parameter set; the file's default if not given."),
-    picture: Path = typer.Option(None, "--picture", "-p", help="Write a picture with the thrusters (PNG, SVG, PDF)."),
+    picture: Path = typer.Option(
+        None, "--picture", "-p", callback=PICTURE, help="Write a picture with the thrusters (PNG, SVG, PDF)."
+    ),
 ) -> None:
     """Numbers with units and sources, the thrust matrix, top speeds in all axes."""
     from shoal.config.files import find_config
@@ -69,7 +73,7 @@ def show_vehicle(
 @app.command("upgrade")
 def upgrade_vehicle(
     file: Path = typer.Argument(help="A vehicle file of version 1."),
-    out_file: Path = typer.Option(None, "--out", "-o", help="Where to write; printed if not given."),
+    out_file: Path = typer.Option(None, "--out", "-o", callback=ANY, help="Where to write; printed if not given."),
 ) -> None:
     """A version 1 file as version 2. Comments above the first key are kept, others are not."""
     import yaml

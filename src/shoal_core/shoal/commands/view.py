@@ -6,11 +6,17 @@ from pathlib import Path
 
 import typer
 
+from shoal.commands._outputs import FILM
+
 
 def view(
     run: Path = typer.Argument(help="Run directory of `shoal simulate --out` or of a campaign, or a rosbag2 folder."),
     save: Path = typer.Option(
-        None, "--save", "-s", help="Instead of a window: .gif or .mp4 film, .rrd for Rerun, .png for one instant."
+        None,
+        "--save",
+        "-s",
+        callback=FILM,
+        help="Instead of a window: .gif or .mp4 film, .rrd for Rerun, .png for one instant.",
     ),
     speed: float = typer.Option(20.0, min=0.1, help="Simulated seconds per second of film."),
     fps: float = typer.Option(10.0, min=1.0, max=60.0, help="Pictures per second."),
@@ -26,11 +32,8 @@ def view(
     from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
-    endings = (".gif", ".mp4", ".png", ".rrd")
     if viewer not in ("auto", "rerun", "web", "film"):
         raise ShoalError(f"--viewer {viewer}: unknown; expected auto, rerun, web or film")
-    if save is not None and save.suffix.lower() not in endings:
-        raise ShoalError(f"--save {save}: ending '{save.suffix}'; expected {', '.join(endings)}")
     if at_s is not None and (save is None or save.suffix.lower() != ".png"):
         raise ShoalError(f"--at {at_s:g}: is for one picture; expected --save FILE.png with it")
     if at_s is not None and not 0 <= at_s <= record.duration_s:

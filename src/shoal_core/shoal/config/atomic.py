@@ -72,6 +72,29 @@ def check_file(file: Path) -> Path:
     return target
 
 
+def check_new_file(file: Path, given: str) -> None:
+    """Before anything is computed: a ShoalError about `given` unless the file can be written, its folder made."""
+    target = Path(os.path.realpath(file))
+    try:
+        if (found := _kind(target)) not in (None, "a file"):
+            raise ShoalError(f"{given}: is {found}; expected a file to write, or a new name")
+        _check_parent(given, target, "file")
+    except OSError as error:
+        raise ShoalError(f"{given}: cannot be written ({error.strerror}); expected a place for a file") from None
+
+
+def check_folder(folder: Path, given: str) -> None:
+    """The same for a folder that something new will be put into."""
+    target = Path(os.path.realpath(folder))
+    try:
+        found = _kind(target)
+        if found not in (None, "a directory"):
+            raise ShoalError(f"{given}: is {found}; expected a folder, or a new name")
+        _check_parent(given, target if found is None else target / "new", "folder")
+    except OSError as error:
+        raise ShoalError(f"{given}: cannot be written ({error.strerror}); expected a place for a folder") from None
+
+
 # -- directories --------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +128,7 @@ def check_directory(folder: Path, ours: str, what: str = "directory") -> Path:
     try:
         found = _kind(target)
         if found is None:
-            _check_parent(folder, target, what)
+            _check_parent(f"--out {folder}", target, what)
         elif found != "a directory":
             raise ShoalError(f"--out {_shown(folder, target)}: is {found}; expected a new, empty or earlier {what}")
         elif any(target.iterdir()) and not (target / ours).exists():
@@ -115,11 +138,11 @@ def check_directory(folder: Path, ours: str, what: str = "directory") -> Path:
     return target
 
 
-def _check_parent(folder: Path, target: Path, what: str) -> None:
+def _check_parent(given: str, target: Path, what: str) -> None:
     """The nearest that exists must be a directory, or nothing can be made in it."""
     parent = next(p for p in target.parents if _kind(p) is not None)
     if not parent.is_dir():
-        raise ShoalError(f"--out {folder}: {parent} is {_kind(parent)}; expected a place for a new {what}")
+        raise ShoalError(f"{given}: {parent} is {_kind(parent)}; expected a place for a new {what}")
     # Permissions do not tell: root may write everywhere, and yet nothing can be made in /proc.
     os.rmdir(tempfile.mkdtemp(prefix=f"{SCRATCH}-", dir=parent))
 

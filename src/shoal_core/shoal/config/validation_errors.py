@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -43,6 +44,8 @@ def _sentence(item: Any, model: type[BaseModel]) -> str:
             ("least", context.get("min_length")) if kind == "too_short" else ("most", context.get("max_length"))
         )
         return f"{shown}expected at {word} {count} of them"
+    if kind == "string_pattern_mismatch":
+        return f"{shown}expected {_pattern_in_words(context['pattern'])}"
     message = str(item["msg"])
     if isinstance(value, dict) and message.startswith("Value error, "):
         # A check of a whole mapping names its keys itself; of a quantity, its number is what counts.
@@ -53,6 +56,14 @@ def _sentence(item: Any, model: type[BaseModel]) -> str:
     elif "expected" not in message:
         message = f"expected something else: {message}"
     return shown + message
+
+
+def _pattern_in_words(pattern: str) -> str:
+    if pattern == r"^[a-z][a-z0-9_]*$":
+        return "lower-case letters, digits and _, a letter first"
+    if choices := re.fullmatch(r"\^\(([\w|]+)\)\$", pattern):
+        return f"one of {choices[1].replace('|', ', ')}"
+    return f"text of the form {pattern}"
 
 
 def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> str:

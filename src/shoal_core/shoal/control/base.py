@@ -34,6 +34,7 @@ class Estimate:
     position_reliable: bool  # False: nobody should swim by this position
     previous_N: Array  # (n,) thrust wanted last time
     odometry: Odometry  # the newest measurement, as it came
+    turns_later_s: float = 0.0  # attitude and rates of `state` are those of so much after `start_s`: moments act later
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,13 @@ class ControlOutput:
             return f"thrust_N has shape {self.thrust_N.shape}, expected ({inputs},)"
         return "" if math.isfinite(float(self.thrust_N.sum())) else "thrust_N is not finite"
 
+    def planned_at(self, late_s: float) -> Array:
+        """(n,) the planned thrust so long after the plan's start; beyond its end, the last."""
+        assert self.planned_N is not None
+        offsets_s = self.times_s - self.times_s[0]
+        k = int(np.searchsorted(offsets_s, late_s + 1e-9, side="right") - 1)
+        return self.planned_N[min(k, len(self.planned_N) - 1)]
+
     @staticmethod
     def of_thrust(thrust_N: Array, estimate: Estimate) -> ControlOutput:
         """Of a controller that predicts nothing: the others receive its present position and velocity."""
@@ -112,6 +120,9 @@ class Controller(ABC):
     # changes of thrust against the lag.
     lag_compensation: bool = True
 
+    # Off: the drag of the model stays as described, whatever the motion says; the mass may still change.
+    learns_drag: bool = True
+
     @abstractmethod
     def __init__(self, context: ControllerContext) -> None: ...
 
@@ -120,6 +131,22 @@ class Controller(ABC):
         self, t_s: float, estimate: Estimate, directive: Directive, neighbours: NeighbourForecast
     ) -> ControlOutput:
         """One control period."""
+
+    @property
+    def lag_as_delay(self) -> bool:
+        """Over the lag the state is predicted with the force that acts when the next command arrives, not with the last
+        command going on.
+
+        That is what makes a lag act like a delay of its time constant: until then the force stays, from then on it is
+        what was asked. Otherwise a fast law answers its own last command once more, and at 4 rad/s thrust alternates
+        from period to period.
+        """
+        return False
+
+    @property
+    def moment_lead(self) -> float | None:
+        """Overdrive of moments; None: the runtime's."""
+        return None
 
     def set_vehicle(self, vehicle: Vehicle) -> None:  # noqa: B027 - a controller without a model need not care
         """Another vehicle from the next step on."""

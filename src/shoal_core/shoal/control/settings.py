@@ -68,9 +68,11 @@ class Penalties(FileModel):
 class Ring(FileModel):
     """Position cost on a ring around the setpoint instead of a place of one's own."""
 
-    form: Literal["off", "root", "quartic"] = "off"
-    radius_m: float = Field(default=1.1, gt=0, le=100)
-    weight: float = Field(default=35.0, ge=0, le=1000)
+    form: Literal["off", "root", "quartic"] = Field(
+        default="off", description="root: by distance from the ring; quartic: as Fosso 2023 ran it"
+    )
+    radius_m: float = Field(default=1.1, gt=0, le=100, description="radius of that ring")
+    weight: float = Field(default=35.0, ge=0, le=1000, description="1/m², distance from that ring")
 
 
 class Approach(FileModel):
@@ -105,11 +107,13 @@ class NmpcSettings(FileModel):
     )
     backend: str = Field(default="auto", description="solver: auto, kernel, hpipm, …")
     fine_steps: int = Field(default=20, ge=1, le=50, description="steps of fine_step_s at the start of the horizon")
-    fine_step_s: float = Field(default=0.1, gt=0, le=0.5)
+    fine_step_s: float = Field(default=0.1, gt=0, le=0.5, description="length of a fine step")
     coarse_steps: int = Field(default=0, ge=0, le=50, description="steps of coarse_step_s behind them")
-    coarse_step_s: float = Field(default=0.15, gt=0, le=0.5)
-    max_qp_iterations: int = Field(default=25, ge=3, le=100)
-    qp_tolerance: float = Field(default=1e-3, gt=0, le=1)
+    coarse_step_s: float = Field(default=0.15, gt=0, le=0.5, description="length of a coarse step")
+    max_qp_iterations: int = Field(
+        default=25, ge=3, le=100, description="of the quadratic program, in one control period"
+    )
+    qp_tolerance: float = Field(default=1e-3, gt=0, le=1, description="of its solution")
 
     @model_validator(mode="after")
     def _fits_the_solver(self) -> NmpcSettings:

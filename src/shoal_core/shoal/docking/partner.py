@@ -22,6 +22,8 @@ from shoal.messages.state import ATTITUDE, POSITION, TWIST
 Array = NDArray[np.float64]
 SETTLE_S = 0.3  # of the difference between two navigations
 SPAN_S = 0.1  # over which a plan's velocity is read
+FRESH_S = 1.5  # a sighting carries the relative pose for so long; by a plan's velocities alone it drifts off after that
+KEPT_M = 0.3  # one sigma (three axes) below which the difference is worth keeping while nothing is seen
 NOISE = OdometryNoise(velocity_mps=0.03, rate_radps=0.02)  # the partner's velocity is a planned one
 
 
@@ -38,16 +40,18 @@ class PartnerTrack:
 
     def __init__(self, marker_m: Array) -> None:
         """`marker_m` (3,): the fiducial's place on the partner."""
+        self._marker_m = marker_m
         self._filter = RelativePose(marker_m, NOISE)
         self._waiting: list[FiducialPose] = []
         self._off_m: Array | None = None  # (3,) seen − planned
         self._off_rad = 0.0
-        self._last_s = -math.inf
+        self._last_s = self._seen_s = -math.inf
+        self._sigma_m = math.inf  # of the filter's position, when the difference was taken last
 
     @property
     def seen_s(self) -> float:
         """Of the newest sighting that was believed."""
-        return float(self._filter.seen_s)
+        return self._seen_s
 
     def on_sighting(self, sighting: FiducialPose) -> None:
         """Used with the next step."""
@@ -59,10 +63,16 @@ class PartnerTrack:
         other = planned_twist(plan, t_s)
         self._filter.move(t_s, twist, other)
         for sighting in self._waiting:
-            self._filter.see(sighting, twist, other)
+            if t_s - sighting.stamp_s <= FRESH_S:  # an older one says where the partner was
+                self._filter.see(sighting, twist, other)
         self._waiting.clear()
         if not self._filter.known:
             return
+        self._seen_s = float(self._filter.seen_s)
+        if t_s - self._seen_s > FRESH_S:
+            self._lose_sight()
+            return
+        self._sigma_m = math.sqrt(float(np.trace(self._filter.covariance[:3, :3])))
         place_m = own.state[POSITION] + matrix(own.state[ATTITUDE]) @ self._filter.position_m
         yaw = yaw_of(multiply(own.state[ATTITUDE], self._filter.attitude))
         off_m = place_m - plan.at(np.array([t_s]))[0]
@@ -75,6 +85,12 @@ class PartnerTrack:
             self._off_rad += share * _wrapped(off_rad - self._off_rad)
         self._last_s = t_s
 
+    def _lose_sight(self) -> None:
+        """Both navigations go on from here: what they differ by is constant, what was dead-reckoned is not."""
+        self._filter = RelativePose(self._marker_m, NOISE)
+        if self._sigma_m > KEPT_M:  # a glimpse from far away
+            self._off_m, self._off_rad = None, 0.0
+
     def corrected(self, plan: Plan) -> Plan:
         """As seen from our own navigation."""
         if self._off_m is None:
@@ -83,7 +99,7 @@ class PartnerTrack:
         return replace(plan.shifted(0.0, self._off_m, plan.margin_m), headings_rad=headings)
 
     def relative(self, own: Odometry, plan: Plan) -> Relative:
-        """Now: by sight, and before the first one by both navigations; `plan` as `corrected` makes it."""
+        """Now: by sight, and where there is none by both navigations; `plan` as `corrected` makes it."""
         if self._filter.known:
             mine, other = np.zeros(13), np.zeros(13)
             mine[3], mine[TWIST] = 1.0, own.state[TWIST]

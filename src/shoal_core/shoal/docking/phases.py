@@ -3,7 +3,8 @@
 Search at a distance until both cameras have the other in their cones, approach to a stand-off, align there, close
 through a funnel that narrows towards the port, latched. Outside the funnel it waits, far outside it backs off; a lost
 partner, a lost camera or too long a time aborts to the stand-off from any phase, and there is another try until they
-are used up.
+are used up. A port that does not catch, or a hull that leans, ends the closing at once: two that go on pushing beside
+the port climb each other and capsize.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class DockingSettings:
 
     search_m: float = 2.5
     approach_mps: float = 0.35
-    leave_mps: float = 0.15
+    leave_mps: float = 0.15  # after undocking, and of an abort
     cone_deg: float = 18.0  # bearings beyond which it waits for the lateral error to shrink
     close_mps: float = 0.05  # at contact, and of backing off
     close_per_s: float = 0.2  # faster by so much a metre of separation
@@ -46,7 +47,15 @@ class DockingSettings:
     partner_s: float = 4.0  # without its plan
     camera_s: float = 1.0  # without a sighting, while closing
     lost_s: float = 3.0  # without a sighting, further out: back to the search
-    longest_s: float = 60.0  # of one try
+    missed_s: float = 3.0  # with the ports together by all that is known, and no latch
+    blocked_m: float = 0.12  # gap beyond the separation, near the port: something is in the way
+    blocked_s: float = 0.4  # for so long
+    near_m: float = 0.5  # separation below which something may be in the way
+    lean_deg: float = 6.0  # tilt, while closing, for `lean_s`; waves alone tilt by as much, but not for so long
+    lean_s: float = 0.8
+    lurch_deg: float = 12.0  # tilt, while closing, at once
+    longest_s: float = 60.0  # of one try, from when the partner was found
+    search_s: float = 90.0  # of one try, before that
     tries: int = 3
 
 
@@ -61,6 +70,7 @@ class Seen:
     camera_age_s: float
     latched: bool = False
     bearing_deg: float = 0.0  # off the axis, the larger of both cameras'
+    tilt_deg: float = 0.0  # our own
 
 
 class DockingPhases:
@@ -71,7 +81,11 @@ class DockingPhases:
         self.settings, self.phase, self.separation_m = settings, begin, gap_m
         self.rate_mps = 0.0  # of the separation, now
         self.tries, self.reason = 1, ""  # of the last abort
-        self._began_s: float | None = None
+        self._began_s: float | None = None  # of the search, then of what follows it
+        self._found = begin is not Phase.SEARCH
+        self._reached_s: float | None = None  # since when the reference has been through the port
+        self._blocked_s: float | None = None  # since when the gap has not followed it
+        self._leaning_s: float | None = None
         self._last_s: float | None = None
 
     def step(self, t_s: float, seen: Seen) -> Phase:
@@ -104,7 +118,7 @@ class DockingPhases:
         elif reason := self._broken(t_s, seen):
             self.phase, self.reason = Phase.ABORT, reason
         else:
-            self._proceed(elapsed_s, seen)
+            self._proceed(t_s, elapsed_s, seen)
 
     def funnel_m(self, gap_m: float) -> float:
         """Lateral error allowed at this gap."""
@@ -117,16 +131,35 @@ class DockingPhases:
             return "partner lost"
         if self.phase is Phase.CLOSE and seen.camera_age_s > s.camera_s:
             return "camera lost"
-        if t_s - self._began_s > s.longest_s:
+        if self.phase is Phase.CLOSE and (reason := self._beside(t_s, seen)):
+            return reason
+        if not self._found and t_s - self._began_s > s.search_s:
+            return "not found"
+        if self._found and t_s - self._began_s > s.longest_s:
             return "time-out"
         return ""
 
-    def _proceed(self, elapsed_s: float, seen: Seen) -> None:
+    def _beside(self, t_s: float, seen: Seen) -> str:
+        """What tells that the follower pushes at something else than the port: it would load what lets go at once."""
+        s = self.settings
+        blocked = self.separation_m <= s.near_m and seen.gap_m >= self.separation_m + s.blocked_m
+        self._reached_s = _since(self._reached_s, t_s, self.separation_m <= 0)
+        self._blocked_s = _since(self._blocked_s, t_s, blocked)
+        self._leaning_s = _since(self._leaning_s, t_s, seen.tilt_deg > s.lean_deg)
+        if seen.tilt_deg > s.lurch_deg or _for_s(self._leaning_s, t_s) > s.lean_s:
+            return "leaning"
+        if _for_s(self._reached_s, t_s) > s.missed_s:
+            return "port missed"
+        return "something in the way" if _for_s(self._blocked_s, t_s) > s.blocked_s else ""
+
+    def _proceed(self, t_s: float, elapsed_s: float, seen: Seen) -> None:
         s = self.settings
         if self.phase is Phase.SEARCH:
             self.separation_m = s.search_m
             if seen.camera_age_s <= s.camera_s and seen.bearing_deg <= s.cone_deg and seen.gap_m > 0:
                 self.phase, self.separation_m = Phase.APPROACH, seen.gap_m
+                if not self._found:
+                    self._found, self._began_s = True, t_s
             return
         if self.phase is not Phase.CLOSE and seen.camera_age_s > s.lost_s:
             self.phase = Phase.SEARCH
@@ -144,6 +177,7 @@ class DockingPhases:
             aligned = seen.lateral_m <= s.align_lateral_m and seen.angle_deg <= s.align_deg
             if aligned and seen.camera_age_s <= s.camera_s:
                 self.phase = Phase.CLOSE
+                self._reached_s = self._blocked_s = self._leaning_s = None
         elif seen.lateral_m > s.back_off * self.funnel_m(seen.gap_m):
             self.separation_m = min(s.stand_off_m, self.separation_m + s.close_mps * elapsed_s)
         elif seen.lateral_m <= self.funnel_m(seen.gap_m) and seen.angle_deg <= s.align_deg:
@@ -153,10 +187,23 @@ class DockingPhases:
     def _retreat(self, t_s: float, elapsed_s: float, seen: Seen) -> None:
         s = self.settings
         # From further out it stays where it is: nothing is gained by coming nearer to a partner that is not heard.
-        self.separation_m = max(self.separation_m, min(s.stand_off_m, self.separation_m + s.close_mps * elapsed_s))
+        self.separation_m = max(self.separation_m, min(s.stand_off_m, self.separation_m + s.leave_mps * elapsed_s))
         if self.separation_m < s.stand_off_m or seen.partner_age_s > s.partner_s:
             return
-        if self.tries >= s.tries:
+        # Who has leaned was pushing at a hull; what misled it is still the same, and the next push may capsize both.
+        if self.tries >= s.tries or self.reason == "leaning":
             self.phase = Phase.FAILED
             return
         self.tries, self.phase, self._began_s = self.tries + 1, Phase.APPROACH, t_s
+        self._found = seen.camera_age_s <= s.lost_s  # else it is a search again
+
+
+def _since(began_s: float | None, t_s: float, holds: bool) -> float | None:
+    """Since when something holds without a break."""
+    if not holds:
+        return None
+    return t_s if began_s is None else began_s
+
+
+def _for_s(began_s: float | None, t_s: float) -> float:
+    return 0.0 if began_s is None else t_s - began_s

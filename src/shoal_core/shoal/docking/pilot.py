@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.docking.partner import PartnerTrack, Relative, headings_at
 from shoal.docking.phases import DockingPhases, DockingSettings, Phase, Seen
+from shoal.docking.side import Side
 from shoal.errors import ShoalError
-from shoal.frames import from_yaw, matrix, rotation_matrix
+from shoal.frames import from_yaw, matrix, rotation_matrix, tilt_rad
 from shoal.messages.directive import ALONE, Directive, Partner, View
 from shoal.messages.docking import DockingFeedback, DockingOrder
 from shoal.messages.odometry import Odometry
@@ -24,7 +25,7 @@ from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal.messages.relative_pose import FiducialPose
 from shoal.messages.state import ATTITUDE, POSITION
-from shoal.vehicles.ports import Port, mated_attitude, mating
+from shoal.vehicles.ports import Port, PortCamera, mated_attitude, mating
 
 Array = NDArray[np.float64]
 GRID_S = np.arange(0.0, 3.05, 0.1)  # of the reference, from now on
@@ -33,15 +34,10 @@ GRID_S = np.arange(0.0, 3.05, 0.1)  # of the reference, from now on
 FOLLOWER_DEG, LEADER_DEG = (7.0, 3.0), (1.5, 0.5)
 LEADER_TURNS_DEG = 4.0  # inside the true cone: nearer to the axis the leader cares for its own heading alone
 NEAR = 0.85, 0.75  # soft and hard distance between the origins, as shares of that when latched
+WATCHED, WATCHED_M = "watched place", (0.8, 0.6)  # its name among the neighbours; how near it may be, soft and hard
+WATCHED_INSIDE_DEG = 10.0, 7.0  # of the true cone, soft and hard: 20 cm of navigation are 6° at 2 m
+LOOK_S = 1.0  # a vehicle that has parted waits for its camera before it leaves, at most
 WATCHED_DEG = 10.0  # beyond the cone: further off, a camera does not turn its vehicle round
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two, and its port."""
-
-    name: str
-    port: Port
 
 
 def bearing_deg(own: Port, own_state: Array, other: Port, other_state: Array) -> float:
@@ -82,17 +78,23 @@ class Pilot:
     def on_sighting(self, sighting: FiducialPose) -> None:
         """What our camera has found."""
         if self._uses_camera:
-            self.track.on_sighting(sighting)
+            self.track.on_sighting(self.other.seen_as(self.own.seen_from(sighting)))
 
     def _take_in(self, own: Odometry, plans: Mapping[str, Plan]) -> tuple[Plan | None, Mapping[str, Plan]]:
         """The partner's plan as seen from here, and all plans with it."""
-        plan = plans.get(self.other.name)
+        plan = next((plans[name] for name in self.other.senders if name in plans), None)
         if plan is None:
             return None, plans
         self.track.step(own, plan)
         plan = self.track.corrected(plan)
         self.relative = self.track.relative(own, plan)
-        return plan, {**plans, self.other.name: plan}
+        return plan, {**plans, plan.vehicle: plan}
+
+    def _with(self, directive: Directive, partners: Mapping[str, Partner]) -> Directive:
+        """Nobody who docks goes back to its place in the formation when its plan has run out: expected there, a
+        follower that has come around the leader would be on its way straight through it."""
+        away = {name: at for name, at in directive.formation_setpoints.items() if name not in self.other.senders}
+        return replace(directive, partners=partners, formation_setpoints=away)
 
     def _partner(self, t_s: float, plan: Plan, looking: bool) -> Partner:
         """Near limits; in view if `looking`, and if it is near the cone at all."""
@@ -126,7 +128,12 @@ class Pilot:
 
 
 class LeaderPilot(Pilot):
-    """The leader goes on as ordered; it lets the follower come near, and keeps it in view."""
+    """The leader goes on as ordered; it lets the follower come near, and keeps it in view; an inspected place, too."""
+
+    def __init__(self, order: DockingOrder, own: Side, other: Side, watching: PortCamera | None = None) -> None:
+        """`watching`: the camera that is kept on the order's `watch_m`."""
+        super().__init__(order, own, other)
+        self._watching = watching
 
     def guide(
         self, t_s: float, own: Odometry, directive: Directive, plans: Mapping[str, Plan]
@@ -134,8 +141,15 @@ class LeaderPilot(Pilot):
         plan, plans = self._take_in(own, plans)
         if plan is None:
             return directive, plans
-        partner = self._partner(t_s, plan, looking=self.order.action == "dock")
-        return replace(directive, partners={self.other.name: partner}), plans
+        partners = {plan.vehicle: self._partner(t_s, plan, looking=self.order.action == "dock")}
+        if self._watching is not None:
+            # To the optimisation the place is one more neighbour, that stands still.
+            standing = np.array(self.order.watch_m)[None]
+            plans = {**plans, WATCHED: Plan(WATCHED, 0, t_s, np.array([t_s]), standing, np.zeros((1, 3)))}
+            limits = (self._watching.half_angle_deg - margin for margin in WATCHED_INSIDE_DEG)
+            view = View(self._watching.place_m, self._watching.axis, np.zeros(3), *limits)
+            partners[WATCHED] = Partner(*WATCHED_M, view)
+        return self._with(directive, partners), plans
 
 
 class FollowerPilot(Pilot):
@@ -146,6 +160,7 @@ class FollowerPilot(Pilot):
         self._settings = settings or DockingSettings()
         self._turn_rad = level_heading_rad(other.port, own.port)
         self.phases: DockingPhases | None = None
+        self._parted_s: float | None = None
         self.latched = False
         self.seen: Seen | None = None
 
@@ -169,18 +184,28 @@ class FollowerPilot(Pilot):
         plan, plans = self._take_in(own, plans)
         if plan is None or self.relative is None or plan.headings_rad is None:
             return directive, plans
+        if self._waits(own):
+            return self._with(directive, {plan.vehicle: self._partner(t_s, plan, looking=False)}), plans
         seen = self.seen = self._look(own, plan)
         if self.phases is None:
             begin = Phase.LEAVE if self.order.action == "undock" else Phase.SEARCH
             self.phases = DockingPhases(self._settings, seen.gap_m, begin)
         phase = self.phases.step(t_s, seen)
         setpoint = self._reference(t_s, own, plan)
+        following = replace(directive, kind="follow", setpoint=setpoint, must_see=frozenset())
         if phase is Phase.SEARCH:  # as between any two vehicles
-            return replace(directive, kind="follow", setpoint=setpoint, must_see=frozenset(), partners=ALONE), plans
+            return self._with(following, ALONE), plans
         looking = phase not in (Phase.LATCHED, Phase.LEAVE, Phase.CLEAR)
         partner = self._partner(t_s, plan, looking)
-        partners = {self.other.name: partner}
-        return replace(directive, kind="follow", setpoint=setpoint, must_see=frozenset(), partners=partners), plans
+        partners = {plan.vehicle: partner}
+        return self._with(following, partners), plans
+
+    def _waits(self, own: Odometry) -> bool:
+        """Just parted, each is back in its own navigation, by which the two may be inside each other: a look first."""
+        if self.phases is not None or self.order.action != "undock" or not self._uses_camera:
+            return False
+        self._parted_s = own.stamp_s if self._parted_s is None else self._parted_s
+        return not math.isfinite(self.track.seen_s) and own.stamp_s - self._parted_s < LOOK_S
 
     def _look(self, own: Odometry, plan: Plan) -> Seen:
         assert self.relative is not None
@@ -188,7 +213,8 @@ class FollowerPilot(Pilot):
         age_s = own.stamp_s - self.track.seen_s if self._uses_camera else 0.0
         errors = now.closing_m, now.lateral_m, now.angle_deg
         bearing = max(self.bearings_deg())
-        return Seen(*errors, max(0.0, own.stamp_s - plan.stamp_s), age_s, self.latched, bearing)
+        tilt_deg = math.degrees(tilt_rad(own.state[ATTITUDE]))
+        return Seen(*errors, max(0.0, own.stamp_s - plan.stamp_s), age_s, self.latched, bearing, tilt_deg)
 
     def _reference(self, t_s: float, own: Odometry, plan: Plan) -> Preview:
         """Over the horizon: the partner's plan, the port's offset, and the separation going on as it does now."""

@@ -36,10 +36,10 @@ BLEND_S = 3.0  # of a map correction, the time constant if it is a large one
 class EstimatorSettings(FileModel):
     """Noise levels. Measurement: one sigma. Process: growth of one sigma in a second."""
 
-    position_m: float = Field(default=0.02, gt=0)
-    attitude_deg: float = Field(default=0.5, gt=0)
-    velocity_mps: float = Field(default=0.01, gt=0)
-    rate_dps: float = Field(default=0.5, gt=0)
+    position_m: float = Field(default=0.02, gt=0, description="one sigma of the measured position")
+    attitude_deg: float = Field(default=0.5, gt=0, description="one sigma of the measured attitude")
+    velocity_mps: float = Field(default=0.01, gt=0, description="one sigma of the measured velocity")
+    rate_dps: float = Field(default=0.5, gt=0, description="one sigma of the measured body rates")
     force_N: float = Field(
         default=7.0, gt=0, description="wander of the wrench's forces", json_schema_extra=scales_with("force")
     )
@@ -55,8 +55,10 @@ class EstimatorSettings(FileModel):
         description="largest wrench believed; a wrong weight is one, too",
         json_schema_extra=scales_with("force"),
     )
-    max_moment_Nm: float = Field(default=50.0, gt=0, json_schema_extra=scales_with("moment"))
-    max_current_mps: float = Field(default=1.5, gt=0)
+    max_moment_Nm: float = Field(
+        default=50.0, gt=0, json_schema_extra=scales_with("moment"), description="largest moment that is estimated"
+    )
+    max_current_mps: float = Field(default=1.5, gt=0, description="fastest current that is estimated")
     scatter_factor: float = Field(
         default=10.0, gt=1, description="positions that scatter by so many position_m are believed less"
     )
@@ -258,7 +260,7 @@ class StateEstimator:
             self._first_m.append(odometry.state[POSITION])
             if sigma_m is not None:
                 self._filter.state[POSITION] = np.mean(self._first_m, axis=0)
-        variance = self._measurement[0:3]
+        variance = self._measurement[POSITION]
         if sigma_m is not None:
             variance = np.maximum(variance, sigma_m**2)
             memory = min(1.0, self.settings.scatter_memory_s / max(odometry.stamp_s - self._reset_s, 1e-9))
@@ -267,7 +269,7 @@ class StateEstimator:
                 scale = math.sqrt(variance[i] / max(1.0, self._count * memory) / covariance[i, i])
                 covariance[i, :] *= scale
                 covariance[:, i] *= scale
-        self._filter.variance[0:3] = variance
+        self._filter.variance[POSITION] = variance
 
     @property
     def is_finite(self) -> bool:

@@ -52,7 +52,8 @@ class Filter(ABC):
     def _set(model: Buffered, state: Array, force_N: Array, segment: Segment) -> None:
         x, force, command, left, h, *_ = model.inputs
         x[:], force[:] = state, force_N
-        h[0], command[:], left[0], left[1] = segment
+        count = len(command)
+        h[0], command[:], left[:count], left[count:] = segment
 
     def step(self, state: Array, force_N: Array, segment: Segment) -> tuple[Array, Array]:
         """The model's next state under the estimated disturbances, and the thrusters' force by then."""
@@ -135,13 +136,13 @@ class _Symbols:
         n = structure.thruster_count
         self._model = Dynamics(structure)
         self.x, force, command = ca.SX.sym("x", 13), ca.SX.sym("f", n), ca.SX.sym("command", n)
-        left, self.h = ca.SX.sym("left", 2), ca.SX.sym("h")  # of the gap between them: on average, at the end
+        left, self.h = ca.SX.sym("left", 2 * n), ca.SX.sym("h")  # of the gap between them: on average, at the end
         self.wrench, self.current = ca.SX.sym("wrench", 6), ca.SX.sym("current", 3)
         theta = ca.SX.sym("theta", structure.length)
         self.inputs = [self.x, force, command, left, self.h, self.wrench, self.current, theta]
         self._parameters = structure.split(theta)
         gap = force - command
-        self._mean, self.next_force = command + gap * left[0], command + gap * left[1]
+        self._mean, self.next_force = command + gap * left[:n], command + gap * left[n:]
         self.next_x = normalised(rk4(self.rhs, self.x, self.h))
 
     def rhs(self, y: ca.SX) -> ca.SX:

@@ -8,6 +8,7 @@ Buoyancy is the hull's and stays: a payload that is trimmed out does not show.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.scale import scales_with
+from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
 SURPRISE = 3.0  # sigmas
@@ -26,7 +27,7 @@ SURPRISE = 3.0  # sigmas
 class AdaptationSettings(FileModel):
     """How far the described mass and drag are trusted."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="off: mass and drag stay as described")
     every_s: float = Field(default=0.25, gt=0, description="over which the unexplained force is averaged")
     force_N: float = Field(
         default=55.0,
@@ -43,10 +44,10 @@ class AdaptationSettings(FileModel):
         description="first change that is used, of the weight; half of it later on",
     )
     apply_drag: float = Field(default=0.25, gt=0, description="changes of the drag ratio below this stay unused")
-    least_mass_ratio: float = Field(default=0.05, gt=0, le=1)
-    most_mass_ratio: float = Field(default=20.0, ge=1)
-    least_drag_ratio: float = Field(default=0.2, gt=0, le=1)
-    most_drag_ratio: float = Field(default=5.0, ge=1)
+    least_mass_ratio: float = Field(default=0.05, gt=0, le=1, description="smallest mass, relative to the description")
+    most_mass_ratio: float = Field(default=20.0, ge=1, description="largest mass, relative to the description")
+    least_drag_ratio: float = Field(default=0.2, gt=0, le=1, description="smallest drag, relative to the description")
+    most_drag_ratio: float = Field(default=5.0, ge=1, description="largest drag, relative to the description")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,12 @@ class ModelAdaptation:
             (settings.least_drag_ratio - 1, settings.most_drag_ratio - 1),
         )  # fmt: skip
         self.clear()
+
+    @staticmethod
+    def of(vehicle: Vehicle, settings: AdaptationSettings, learns_drag: bool) -> ModelAdaptation:
+        """With settings fitted to the vehicle's size; drag may be left as described."""
+        fitted = VehicleScale.of(vehicle).fit(settings)
+        return ModelAdaptation(vehicle, fitted if learns_drag else fitted.model_copy(update={"apply_drag": math.inf}))
 
     def clear(self) -> None:
         """The estimate begins anew: what was being averaged is void, what was found stays."""

@@ -3,11 +3,13 @@
 A thruster of gain g that is asked for u leaves a wrench of (g − 1) u along its own column of B; one that is stuck at s
 leaves s − u. No other error of a model has forces and moments in just that proportion. Two ways lead to a suspect:
 
-* the missing wrench is large, and one thruster alone explains nearly all of it;
+* the missing wrench is large, and one thruster alone explains nearly all of it; or it jumps along one signature;
 * a test: thrusters push against each other so that a healthy vehicle feels nothing, forth, back and forth again;
   what is felt in that rhythm shows a weak thruster that has little to do otherwise.
 
 Neither counts while a changed current explains it as well: water pushes all axes too, and does so suddenly.
+
+Of an assembly, all thrusters of a module may fail together (`module_loss`); they are suspected and tested as one.
 
 A suspect is taken out of use and asked for pushes forth and back by itself, until the answer is clear: what is the
 matter with it, or that nothing is. A verdict allows for the error of the measured gain; 'weak' takes two tests.
@@ -16,28 +18,26 @@ matter with it, or that nothing is. A verdict allows for the error of the measur
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from shoal.codegen import Buffered, compiled
+from shoal.codegen import Buffered
 from shoal.config.file_model import FileModel
 from shoal.estimation.changed_water import ChangedWater
+from shoal.estimation.coasting import coasting
+from shoal.estimation.module_loss import ModuleLoss, modules_of, test_pattern
+from shoal.estimation.sudden_change import SuddenChange
+from shoal.estimation.thruster_fault import Kind, ThrusterFault, kind_of
 from shoal.estimation.thruster_tests import FEWEST_ROWS, Row, answer, opposed, varying, was_flown
 from shoal.frames import matrix
 from shoal.messages.state import ATTITUDE, TWIST
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.dynamics import Dynamics
-from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
 from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
-Kind = Literal["suspect", "dead", "weak", "reversed", "stuck"]
 BANDWIDTH_RADPS = 6.0  # of the filter on the missing wrench
 LOOK_S = 0.1  # evidence is weighed this often
 MEMORY_S = 1.0  # of evidence
@@ -48,13 +48,16 @@ WARM_UP_S = 2.0  # after a start, before anything is believed
 APART = 0.25  # of the missing wrench: how much worse the next thruster must explain it
 TESTED_APART = 1.5  # the same of a test, as a factor
 TESTED_LEVEL = 2.5  # squared sigmas: what a test must show at least
-TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster …
+TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster: enough for a verdict by two tests …
+TESTED_SUSPECT = 0.3  # … enough for a suspect …
 TESTED_NOISE = 4.0  # … but for this much, squared sigmas, which is always there
-TESTED_LOSS = 0.3  # of gain, that a test must show
+TESTED_LOSS = 0.25  # of gain, that a test must show
 DRIER = 3.0  # a changed current must leave so many times what the suspect leaves
-SOUND, FAILING = 0.8, 0.3  # gain from which on a suspect is acquitted, below which it is dead
-FAULTY, IDLE = 0.6, 0.5  # gain that a faulty one must be clearly below; one that is stuck, below the second
+SOUND, FAULTY = 0.8, 0.6  # gain from which on a suspect is acquitted; that a faulty one must be clearly below
 SURE = 2.0  # sigmas of the gain that count as clearly
+NEARLY, SURER = 0.7, 3.0  # the same of half a thruster on a vehicle that is lighter than described: only in calm water
+ONE_TEST = 0.1  # sigma of a single test at least: the vehicle is still coming back from the fault, and that bends it
+KIND_TESTS = 3  # then the likeliest kind is named
 MOST_TESTS = 4  # of a suspect; who is still not clearly faulty is used again
 EXCUSED_S = 20.0  # a thruster that was found sound is not suspected again so soon
 
@@ -84,18 +87,8 @@ class ThrusterWatchSettings(FileModel):
     test_N: float = Field(default=4.0, gt=0, description="push of a test", json_schema_extra=scales_with("input"))
     test_s: float = Field(default=1.6, gt=0, description="length of a test: forth, back, forth")
     stuck_N: float = Field(
-        default=2.5, gt=0, description="force of an idle thruster that is stuck", json_schema_extra=scales_with("input")
+        default=4.0, gt=0, description="force of an idle thruster that is stuck", json_schema_extra=scales_with("input")
     )
-
-
-@dataclass(frozen=True)
-class ThrusterFault:
-    """What is the matter with an input."""
-
-    kind: Kind
-    gain: float = 0.0  # force per force asked for
-    force_N: float = 0.0  # of one that is stuck
-    certainty: float = 0.0  # 0 to 1
 
 
 class ThrusterWatch:
@@ -107,20 +100,27 @@ class ThrusterWatch:
         self._scale = np.repeat([1 / s.force_N, 1 / s.moment_Nm], 3)
         self._signatures = self._scale[:, None] * self._matrix  # (6,n)
         self._length2 = np.maximum((self._signatures**2).sum(axis=0), 1e-12)
+        self._per_thrust: Array | None = None
+        self._missing, self._felt = np.zeros(6), np.zeros(self._matrix.shape[1])  # acceleration; thrust
         self._fixed = np.array([t.kind == "fixed" for t in vehicle.thrusters for _ in range(t.inputs)])
         self.faults: dict[int, ThrusterFault] = {}
         self._excused_s: dict[int, float] = {}
         self._water = ChangedWater()
+        self._sudden = SuddenChange(self._signatures, self._fixed)
+        self._modules = ModuleLoss(modules_of(vehicle.input_names) if self._fixed.all() else {}, self._signatures)
         self.set_vehicle(vehicle)
         self.clear()
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other numbers, or some thrusters without effect."""
+        before = self._per_thrust
         structure = structure_of(vehicle)
-        self._acceleration = Buffered(_acceleration(structure))
+        self._acceleration = Buffered(coasting(structure))
         self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         self._mass, self._used = mass_matrix(vehicle), vehicle.input_matrix
         self._per_thrust = np.linalg.inv(self._mass) @ self._used
+        if before is not None:  # what was explained by thrust so far is missing now, or the other way round
+            self._missing += (before - self._per_thrust) @ self._felt
         self._opposed = opposed(np.where(self._fixed, self._used, 0.0))
 
     def clear(self) -> None:
@@ -133,15 +133,22 @@ class ThrusterWatch:
         self._since_s = self._looked_s = -math.inf
         self._suspect, self._suspected_s = -1, math.inf
         self._test_s, self._tested, self._rows = -math.inf, -1, list[Row]()
-        self._alone = next((i for i, f in self.faults.items() if f.kind == "suspect"), None)  # who is tested by itself
+        suspects = [i for i, f in self.faults.items() if f.kind == "suspect"]
+        self._alone, self._pattern = (
+            suspects or None,
+            test_pattern(suspects, self._signatures),
+        )  # who is tested, and how
         self._flown: list[list[Row]] = []  # tests of the suspect
+        self._shown_before = 0
         self._water.clear()
+        self._sudden.clear()
         self._forget()
 
     def _forget(self) -> None:
         count = self._matrix.shape[1]
         self._zz, self._weight = 0.0, 0.0
         self._p, self._pu, self._uu, self._u = (np.zeros(count) for _ in range(4))
+        self._modules.forget()
 
     # -- the missing wrench -------------------------------------------------------------------------------------------
 
@@ -156,6 +163,7 @@ class ThrusterWatch:
             self._twist, self._since_s, self._looked_s = measured[TWIST].copy(), stamp_s, stamp_s
             self._test_s = stamp_s + WARM_UP_S
             return False
+        assert self._per_thrust is not None
         function, h = self._acceleration, duration_s
         if self._alone is None:
             self._current += (1 - math.exp(-h / WATER_S)) * (current_mps - self._current)
@@ -189,9 +197,22 @@ class ThrusterWatch:
         self._water.add(state, self._current, z, self._felt)
         if self._rhythm(stamp_s, z):
             return True
-        return self._alone is None and self._weigh(stamp_s, elapsed_s, z)
+        return self._alone is None and (self._jumped(stamp_s, z) or self._weigh(stamp_s, elapsed_s, z))
 
     # -- a large one --------------------------------------------------------------------------------------------------
+
+    def _jumped(self, stamp_s: float, z: Array) -> bool:
+        """Whether the missing wrench has just changed as one thruster alone can change it, and no current."""
+        sudden = self._sudden
+        i = sudden.see(z, self.settings.level)
+        if i < 0 or i in self.faults or stamp_s < self._excused_s.get(i, -math.inf):
+            return False
+        change = z - sudden.before
+        aside = (1 - sudden.share) * float(change @ change)
+        if self._water.left_by_water(self._water_wrench, sudden.before) < DRIER * aside:
+            return False
+        self._take_out(stamp_s, [i], sudden.share)
+        return True
 
     def _weigh(self, stamp_s: float, elapsed_s: float, z: Array) -> bool:
         """Least squares of each thruster's gain, or of the force it is stuck at, over the last second."""
@@ -201,6 +222,7 @@ class ThrusterWatch:
         self._zz, self._weight = old * self._zz + new * float(z @ z), old * self._weight + new
         self._p, self._pu = old * self._p + new * q, old * self._pu + new * q * felt
         self._uu, self._u = old * self._uu + new * felt**2, old * self._u + new * felt
+        self._modules.see(old, z, felt)
         if self._zz < s.level:
             self._suspect = -1
             return False
@@ -216,14 +238,20 @@ class ThrusterWatch:
         i = int(np.argmax(best))
         next_best = float(np.max(np.delete(best, i))) if len(best) > 1 else 0.0
         found = best[i] > (1 - s.unexplained) * self._zz and best[i] - next_best > APART * self._zz
-        if not found or i in self.faults or stamp_s < self._excused_s.get(i, -math.inf):
+        share = best[i] / self._zz
+        module, share_of_module = self._modules.found(self._zz, float(best[i]))
+        if module >= 0:  # counted on from the inputs
+            i, share, found = len(best) + module, share_of_module, True
+        concerned = self._modules.inputs[module].tolist() if module >= 0 else [i]
+        suspects = [k for k in concerned if k not in self.faults and stamp_s >= self._excused_s.get(k, -math.inf)]
+        if not found or not suspects:
             self._suspect = -1
             return False
         if i != self._suspect:
             self._suspect, self._suspected_s = i, stamp_s
-        if stamp_s - self._suspected_s < s.lasting_s or self._is_water(i):
+        if stamp_s - self._suspected_s < s.lasting_s or (module < 0 and self._is_water(i)):
             return False
-        self._take_out(stamp_s, i, min(1.0, best[i] / self._zz))
+        self._take_out(stamp_s, suspects, min(1.0, share))
         return True
 
     def _is_water(self, i: int) -> bool:
@@ -238,14 +266,18 @@ class ThrusterWatch:
         function.call()
         return np.asarray(self._scale * (self._mass @ function.outputs[0]))
 
-    def _take_out(self, stamp_s: float, i: int, certainty: float, found: Kind = "suspect") -> None:
-        self.faults[i], self._flown = ThrusterFault(found, certainty=certainty), []
-        self._begin_test(stamp_s + SETTLE_S, alone=i)
+    def _take_out(self, stamp_s: float, inputs: list[int], certainty: float, found: Kind = "suspect") -> None:
+        """One, or what was in use of a module."""
+        self.faults.update(dict.fromkeys(inputs, ThrusterFault(found, certainty=certainty)))
+        self._flown, self._pattern = [], test_pattern(inputs, self._signatures)
+        self._shown_before = 0  # tests of all thrusters that it was weak in
+        self._begin_test(stamp_s + SETTLE_S, alone=inputs)
+        self._sudden.clear()
         self._forget()
 
     # -- tests --------------------------------------------------------------------------------------------------------
 
-    def _begin_test(self, stamp_s: float, alone: int | None = None) -> None:
+    def _begin_test(self, stamp_s: float, alone: list[int] | None = None) -> None:
         self._test_s, self._alone, self._rows = stamp_s, alone, []
 
     def test_N(self, t_s: float, command_N: Array, lower_N: Array, upper_N: Array) -> Array:
@@ -258,8 +290,7 @@ class ThrusterWatch:
         if len(self._flown) % 2:  # forth and back in the other order: what bends with time does not count twice
             sign = -sign
         if self._alone is not None:
-            none[self._alone] = sign * s.test_N
-            return none
+            return sign * s.test_N * self._pattern
         room_N = np.minimum(upper_N - command_N, command_N - lower_N)[self._opposed != 0]
         push_N = min(s.test_N, float(room_N.min())) if len(room_N) else 0.0
         return sign * max(0.0, push_N) * self._opposed
@@ -274,8 +305,8 @@ class ThrusterWatch:
             return False
         rows, alone, self._rows = self._rows, self._alone, []
         changed = False
-        if alone is not None and alone in self.faults:
-            if was_flown(rows, alone, s.test_N):  # not with STOP, holding station, measurements missing
+        if alone is not None and alone[0] in self.faults:
+            if was_flown(rows, self._pattern, s.test_N):  # not with STOP, holding station, measurements missing
                 self._flown.append(rows)
                 verdict = self._judge(stamp_s, alone)
             else:
@@ -288,9 +319,14 @@ class ThrusterWatch:
         elif s.test_every_s > 0 and len(rows) >= FEWEST_ROWS:
             again, self._tested = self._tested, self._tested_loss(stamp_s, rows)
             if self._tested >= 0:
+                if self._share <= TESTED_SHARE:  # not by this test alone: it will show by itself
+                    suspect, self._tested = self._tested, -1
+                    self._take_out(stamp_s, [suspect], self._share)
+                    self._shown_before = 1
+                    return True
                 if self._tested == again:
                     self._tested = -1
-                    self._take_out(stamp_s, again, self._share, _kind(1 - self._loss))
+                    self._take_out(stamp_s, [again], self._share, kind_of(1 - self._loss))
                     return True
                 self._begin_test(stamp_s)  # once more, at once
                 return False
@@ -311,22 +347,31 @@ class ThrusterWatch:
         next_best = float(np.max(np.delete(explained, i))) if len(explained) > 1 else 0.0
         clear = explained[i] > max(TESTED_APART * next_best, TESTED_LEVEL)
         excused = stamp_s < self._excused_s.get(i, -math.inf)
-        return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SHARE and not excused else -1
+        return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SUSPECT and not excused else -1
 
-    def _judge(self, stamp_s: float, i: int) -> bool | None:
-        """What a suspect did by itself: whether it may be used again, or None: another test is needed to tell."""
-        s, found, got = self.settings, self.faults[i], answer(self._flown, i, self._signatures[:, i])
-        stuck = abs(got.gain) < IDLE and abs(got.force_N) > s.stuck_N
-        faulty = got.gain + SURE * got.sigma < FAULTY
-        kind = "stuck" if stuck else _kind(got.gain)
-        if got.gain > SOUND or (len(self._flown) >= MOST_TESTS and not faulty):
-            del self.faults[i]
-            self._excused_s[i] = stamp_s + EXCUSED_S
+    def _judge(self, stamp_s: float, suspects: list[int]) -> bool | None:
+        """What suspects did by themselves: whether they may be used again, or None: another test is needed to tell."""
+        s, found = self.settings, self.faults[suspects[0]]
+        got = answer(self._flown, self._pattern, self._signatures @ self._pattern)
+        sigma = max(got.sigma, ONE_TEST if len(self._flown) == 1 else 0.0)
+        kind = kind_of(got.gain)
+        faulty = got.gain + SURE * sigma < FAULTY or got.gain + SURER * sigma < NEARLY
+        together = len(suspects) > 1
+        stuck = kind == "dead" and abs(got.force_N) > s.stuck_N and not together
+        kind = "stuck" if stuck else kind
+        doubtful = kind_of(got.gain + sigma) != kind_of(got.gain - sigma) and len(self._flown) < KIND_TESTS
+        # A module that is not dead as a whole is used again: its thrusters are looked at one by one.
+        acquitted = got.gain > SOUND or (together and faulty and not doubtful and kind != "dead")
+        if acquitted or (len(self._flown) >= MOST_TESTS and not faulty):
+            for i in suspects:
+                self.faults.pop(i, None)
+                self._excused_s[i] = stamp_s + EXCUSED_S
             return True
-        if not faulty or (kind == "weak" and len(self._flown) < 2):
+        if not faulty or doubtful or (kind == "weak" and len(self._flown) + self._shown_before < 2):
             return None
         gain, force_N = (0.0, got.force_N) if stuck else (got.gain, 0.0)
-        self.faults[i] = ThrusterFault(kind, gain, force_N, found.certainty)
+        for i in suspects:
+            self.faults[i] = ThrusterFault(kind, gain, force_N, found.certainty)
         return False
 
     def acquit(self) -> None:
@@ -335,16 +380,3 @@ class ThrusterWatch:
         self._excused_s.clear()
         self._alone, self._tested, self._usual_s = None, -1, FIRST_S
         self._forget()
-
-
-def _kind(gain: float) -> Kind:
-    return "weak" if gain > FAILING else "dead" if gain > -FAILING else "reversed"
-
-
-@lru_cache(maxsize=8)
-def _acceleration(structure: Structure) -> ca.Function:
-    """(x, current, theta) → (6,) without thrust."""
-    dynamics = Dynamics(structure)
-    x, current, theta = ca.SX.sym("x", 13), ca.SX.sym("current", 3), ca.SX.sym("theta", structure.length)
-    x_dot = dynamics.quaternion_ode(structure.split(theta), x, ca.SX.zeros(6), current)
-    return compiled(ca.Function("acceleration", [x, current, theta], [ca.densify(x_dot[TWIST])]))

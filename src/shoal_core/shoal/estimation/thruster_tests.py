@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Row = tuple[float, Array, Array]  # stamp, missing wrench (6,) in sigmas, thrust (n,) through the same filter
 FEWEST_ROWS = 8  # measurements of a test
-FLOWN = 0.3  # of a test's push, RMS: what a suspect must have been asked for; a whole test gives 0.44 to 0.5
+FLOWN = 0.15  # of a test's push, RMS: what a suspect must have been asked for; a whole test gives 0.2 to 0.5
 PER_SAMPLE = 3.0  # looks of 0.1 s through a filter of 6 rad/s: so many of them are as good as one independent one
 
 
@@ -33,17 +33,25 @@ def varying(rows: Sequence[Row]) -> tuple[Array, Array]:
     return z - basis @ (basis.T @ z), felt - basis @ (basis.T @ felt)
 
 
-def was_flown(rows: Sequence[Row], index: int, push_N: float) -> bool:
-    """Whether a suspect was really asked for the test's pushes, and its answers were measured."""
+def was_flown(rows: Sequence[Row], pattern: Array, push_N: float) -> bool:
+    """Whether suspects were really asked for the test's pushes, (n,) per newton, and their answers were measured."""
     if len(rows) < FEWEST_ROWS:
         return False
-    asked_N = varying(rows)[1][:, index]
+    asked_N = varying(rows)[1] @ _along(pattern)
     return float(np.sqrt(np.mean(asked_N**2))) > FLOWN * push_N
 
 
-def answer(tests: Sequence[Sequence[Row]], index: int, signature: Array) -> Answer:
-    """One input's gain over all its tests: each counts by how well it fits, and they must agree with each other."""
-    found = [_gain(rows, index, signature) for rows in tests]
+def _along(pattern: Array) -> Array:
+    """(n,) that reads off forces how much of the pattern is in them."""
+    return pattern / float(pattern @ pattern)
+
+
+def answer(tests: Sequence[Sequence[Row]], pattern: Array, signature: Array) -> Answer:
+    """The gain of an input, or of several by a pattern (n,), over all tests, with its signature (6,).
+
+    Each test counts by how well it fits, and they must agree with each other.
+    """
+    found = [_gain(rows, pattern, signature) for rows in tests]
     weights = np.array([1.0 / sigma**2 for _, sigma in found])
     gains = np.array([gain for gain, _ in found])
     gain = float(weights @ gains / weights.sum())
@@ -54,10 +62,10 @@ def answer(tests: Sequence[Sequence[Row]], index: int, signature: Array) -> Answ
     return Answer(gain, float(np.sqrt(sigma2)), float(np.mean(along) / (signature @ signature)))
 
 
-def _gain(rows: Sequence[Row], index: int, signature: Array) -> tuple[float, float]:
+def _gain(rows: Sequence[Row], pattern: Array, signature: Array) -> tuple[float, float]:
     """Least squares without mean and trend, and its sigma; errors across the signature show how large they are, too."""
     (z, felt), length2 = varying(rows), float(signature @ signature)
-    asked_N = felt[:, index]
+    asked_N = felt @ _along(pattern)
     asked2 = max(float(asked_N @ asked_N), 1e-9)
     gain = float(z @ signature @ asked_N) / length2 / asked2
     error = z - gain * np.outer(asked_N, signature)  # (K,6)

@@ -13,6 +13,7 @@ struct bank {
   double apart_s;                        /* totals that differ by more are rivals */
   const double *lag_s, *delay_s, *prior; /* (H) sorted by delay; the last one is that thrust does nothing */
   const double *thrust_to_rate;          /* (3,n) rad/s² per newton */
+  const double *ratio;                   /* (n) each thruster's lag to the hypothesis's; the first below 0: all alike */
   const double *wander;                  /* (3) variance of the angular acceleration, per second */
   double *force;                         /* (H,n) newtons */
   double *rate, *accel;                  /* (H,3) filtered, and what the model misses */
@@ -25,9 +26,19 @@ struct bank {
 enum { BEST_SLOW, GAIN_SLOW, IDLE_SLOW, BEST_FAST, GAIN_FAST, IDLE_FAST, MARGIN, WEIGHT };
 
 /* Force and impulse of one hypothesis over the pieces of the interval. */
-static void lag_over(int n, int pieces, const double *lasting, const double *const *commands, double lag, double *force,
-                     double *impulse) {
+static void lag_over(int n, int pieces, const double *lasting, const double *const *commands, double lag,
+                     const double *ratio, double *force, double *impulse) {
   for (int i = 0; i < n; ++i) impulse[i] = 0;
+  if (ratio[0] >= 0) {
+    for (int p = 0; p < pieces; ++p)
+      for (int i = 0; i < n; ++i) {
+        const double own = lag * ratio[i], decay = own > 1e-6 ? exp(-lasting[p] / own) : 0;
+        const double command = commands[p] ? commands[p][i] : 0, gap = force[i] - command;
+        impulse[i] += command * lasting[p] + (own > 1e-6 ? own * (1 - decay) : 0) * gap;
+        force[i] = command + decay * gap;
+      }
+    return;
+  }
   for (int p = 0; p < pieces; ++p) {
     const double decay = lag > 1e-6 ? exp(-lasting[p] / lag) : 0, left = lag > 1e-6 ? lag * (1 - decay) : 0;
     for (int i = 0; i < n; ++i) {
@@ -79,7 +90,7 @@ void timing_bank_step(const struct bank *b, int given, int current, const double
   for (int k = 0; k < count; ++k) { /* predictions, into rate */
     if (k == 0 || b->delay_s[k] != b->delay_s[k - 1])
       pieces = split(b, given, from - b->delay_s[k], to - b->delay_s[k], lasting, commands);
-    lag_over(n, pieces, lasting, commands, b->lag_s[k], b->force + (long)n * k, impulse);
+    lag_over(n, pieces, lasting, commands, b->lag_s[k], b->ratio, b->force + (long)n * k, impulse);
     for (int a = 0; a < AXES; ++a) {
       double pushed = 0;
       for (int i = 0; i < n; ++i) pushed += b->thrust_to_rate[n * a + i] * impulse[i];

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from shoal.codegen import Buffered, compiled
 from shoal.config.file_model import FileModel
+from shoal.estimation.actuator_state import lag_ratios
 from shoal.estimation.timing_scores import make_scores
 from shoal.messages.state import RATE
 from shoal.vehicles.description import Vehicle
@@ -48,16 +49,22 @@ class TimingBankSettings(FileModel):
         json_schema_extra=scales_with("moment"),
     )
     spread_sigmas: float = Field(default=8.0, gt=0, description="predictions so far apart count half, in gyro sigmas")
-    slow_memory_s: float = Field(default=3.0, gt=0)
+    slow_memory_s: float = Field(default=3.0, gt=0, description="memory of the score that finds small gains")
     slow_threshold: float = Field(default=0.5, gt=0, description="gain of the score that a switch takes")
-    fast_memory_s: float = Field(default=0.6, gt=0)
-    fast_threshold: float = Field(default=2.0, gt=0)
+    fast_memory_s: float = Field(default=0.6, gt=0, description="memory of the score that finds large gains")
+    fast_threshold: float = Field(default=2.0, gt=0, description="gain of the fast score that a switch takes")
     early: float = Field(default=1.5, ge=0, description="more gain that a switch takes, over the informative samples")
     least_samples: float = Field(default=2.0, ge=1, description="informative ones before the first switch")
     pause_s: float = Field(default=0.1, ge=0, description="between two switches")
     prior_per_s: float = Field(default=0.3, ge=0, description="score against each second off the configuration")
-    prior_most: float = Field(default=0.3, ge=0)
+    prior_most: float = Field(default=0.3, ge=0, description="the most that the configuration counts in the score")
     start_share: float = Field(default=0.6, gt=0, le=1, description="of the thrust until the timing is confirmed")
+    start_N: float = Field(
+        default=10.0,
+        gt=0,
+        description="and of each thruster no more than this",
+        json_schema_extra=scales_with("input"),
+    )
     start_certainty: float = Field(default=0.25, ge=0, le=1, description="that confirms it")
     start_s: float = Field(default=0.5, ge=0, description="after this long it counts as confirmed anyway")
     probe_Nm: float = Field(
@@ -125,9 +132,11 @@ class TimingBank:
         self._acceleration = Buffered(_angular_acceleration(structure))
         self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         inverse = np.linalg.inv(mass_matrix(vehicle))
+        ratios = lag_ratios(vehicle.input_lag_s)
+        self._scores.ratio[:] = -1.0 if ratios is None else ratios
         self._scores.thrust_to_rate[:] = (inverse @ vehicle.thrust_matrix)[3:6]
         fitted = VehicleScale.of(vehicle).fit(self.settings)
-        self._probe_N = fitted.probe_Nm * _pure_yaw_N(vehicle)
+        self._probe_N, self._start_N = fitted.probe_Nm * _pure_yaw_N(vehicle), fitted.start_N
         self._per_moment = np.diag(inverse)[3:6]
         self._scores.wander[:] = (fitted.moment_Nm * self._per_moment) ** 2
 
@@ -143,10 +152,18 @@ class TimingBank:
 
     def adopt(self, timing: TimingEstimate, thrust_N: Array) -> None:
         """Found out by one whose thrusters these are as well: believed from the start, as far as the bank has it."""
-        off_s = np.abs(self._scores.lag_s[:-1] - timing.lag_s) + np.abs(self._scores.delay_s[:-1] - timing.delay_s)
-        self._current, self._confirmed, self._shown = int(np.argmin(off_s)), True, True
+        self._current, self._confirmed, self._shown = self._nearest(timing), True, True
         self.restart()
         self._scores.force[:-1] = thrust_N
+
+    def go_back(self, timing: TimingEstimate) -> None:
+        """What was learnt since this was believed is void."""
+        self._current = self._nearest(timing)
+        self.estimate = self._estimate(0.0)
+
+    def _nearest(self, timing: TimingEstimate) -> int:
+        off_s = np.abs(self._scores.lag_s[:-1] - timing.lag_s) + np.abs(self._scores.delay_s[:-1] - timing.delay_s)
+        return int(np.argmin(off_s))
 
     def command(self, t_s: float, thrust_N: Array) -> None:
         """Sent at `t_s`."""
@@ -156,6 +173,11 @@ class TimingBank:
     def thrust_share(self) -> float:
         """Of the thrusters' limits: full thrust under a wrong timing tilts a vehicle by 40° within a second."""
         return 1.0 if self._confirmed else self.settings.start_share
+
+    @property
+    def thrust_most_N(self) -> float:
+        """Of one thruster: strong ones would need a smaller share, for nothing is seen of thrust that acts late."""
+        return math.inf if self._confirmed else self._start_N
 
     def move(self) -> None:
         """Motion is asked for. For the first time: a vehicle that only held so far has yet to show its timing."""

@@ -45,6 +45,7 @@ class TimingScores(ABC):
         self.gyro_variance, self.spread_variance = gyro_sigma**2, spread_sigma**2
         self.memories_s, self.apart_s = memories_s, apart_s
         self.thrust_to_rate, self.wander = np.zeros((3, thrusters)), np.zeros(3)
+        self.ratio = np.full(thrusters, -1.0)  # each thruster's lag to the hypothesis's; negative: all are alike
         self.force = np.zeros((count, thrusters))
         self.rate, self.accel = np.zeros((count, 3)), np.zeros((count, 3))
         self.slow, self.fast = np.zeros((count, 3)), np.zeros((count, 3))
@@ -128,7 +129,7 @@ class NumpyScores(TimingScores):
 
     def _lagged(self, chosen: NDArray[np.bool_], begin_s: float, end_s: float) -> tuple[Array, Array]:
         """Impulse and final force (h,n) of hypotheses that share a delay; times as the commands were given."""
-        force, lag = self.force[chosen], self.lag_s[chosen, None]
+        force, lag = self.force[chosen], self.lag_s[chosen, None] * np.where(self.ratio[0] < 0, 1.0, self.ratio)
         impulse = np.zeros_like(force)
         times = self.command_s[: self.given]
         inside = times[(times > begin_s + EDGE_S) & (times < end_s)]
@@ -151,7 +152,8 @@ class _Bank(ctypes.Structure):
     _fields_ = (
         [(name, ctypes.c_int) for name in ("hypotheses", "thrusters")]
         + [(name, ctypes.c_double) for name in ("gyro_variance", "spread_variance", "slow_s", "fast_s", "apart_s")]
-        + [(name, ctypes.c_void_p) for name in ("lag_s", "delay_s", "prior", "thrust_to_rate", "wander", "force")]
+        + [(name, ctypes.c_void_p) for name in ("lag_s", "delay_s", "prior", "thrust_to_rate", "ratio")]
+        + [(name, ctypes.c_void_p) for name in ("wander", "force")]
         + [(name, ctypes.c_void_p) for name in ("rate", "accel", "slow", "fast", "covariance", "informative")]
         + [(name, ctypes.c_void_p) for name in ("command_s", "command_N")]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.evaluation.arrays import worst_value
 from shoal.evaluation.metric import Bound, Metric, Value
-from shoal.messages.geometry import all_pairs, distances_m
+from shoal.messages.geometry import all_pairs
 from shoal.recordings.recording import Recording
 
 GROUP = "Path error and margins"
@@ -15,11 +15,11 @@ def _pairs(recording: Recording) -> list[str]:
 
 
 def _smallest(recording: Recording) -> Value | None:
-    return worst_value(recording, distances_m(recording.states), _pairs(recording), "min")
+    return worst_value(recording, recording.distances_m, _pairs(recording), "min")
 
 
 def _largest(recording: Recording) -> Value | None:
-    return worst_value(recording, distances_m(recording.states), _pairs(recording))
+    return worst_value(recording, recording.distances_m, _pairs(recording))
 
 
 def _words(recording: Recording, value: Value, limit: float) -> str:
@@ -29,7 +29,7 @@ def _words(recording: Recording, value: Value, limit: float) -> str:
 METRICS = (
     Metric("distance_min_m", "m", _smallest, Bound(lambda r: r.limits.distance_hard_m, "came too close", _words),
            worst="min", label="smallest distance", group=GROUP, form=".2f",
-           description="Between any two vehicles."),
+           description="Between any two vehicles: of long or joined ones, between their nearest points."),
     Metric("distance_max_m", "m", _largest, label="largest distance", group="", form=".2f", shown=False,
-           description="Between any two vehicles."),
+           description="Between any two vehicles: of long or joined ones, between their nearest points."),
 )  # fmt: skip

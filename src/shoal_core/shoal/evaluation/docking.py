@@ -35,4 +35,8 @@ METRICS = (
     _metric("dock_kbps", "kbit/s", "traffic", "Plans of both vehicles, points as 32-bit numbers without headers.",
             form=".1f"),
     _metric("dock_distance_m", "m", "least distance", "Between the origins."),
+    _metric("dock_watch_deg", "°", "bearing of the inspected object", "Off the axis of the leader's other camera, at "
+            "most, until the latch closed.", Bound(25.0, "lost the object from sight"), ".1f"),
+    _metric("dock_watch_m", "m", "distance of the inspected object", "From the leader, at most, until the latch "
+            "closed.", Bound(3.0, "left the object"), ".2f"),
 )  # fmt: skip

@@ -13,7 +13,14 @@ from shoal.messages.state import POSITION
 from shoal.recordings.recording import Recording
 
 GROUP = "Thruster faults"
-VERDICTS = (Code.THRUSTER_DEAD, Code.THRUSTER_WEAK, Code.THRUSTER_REVERSED, Code.THRUSTER_STUCK)
+VERDICTS = (
+    Code.THRUSTER_DEAD,
+    Code.THRUSTER_WEAK,
+    Code.THRUSTER_REVERSED,
+    Code.THRUSTER_STUCK,
+    Code.MODULE_DEAD,
+)
+SUSPECTS = (Code.THRUSTER_SUSPECT, Code.MODULE_SUSPECT)
 NAMED_S = 10.0  # within this time after a fault it is to be named
 RECOVERED_S = 15.0  # from then on the vehicle is to be back in its place
 OFF_M = 0.10
@@ -75,7 +82,7 @@ METRICS = (
     Metric("false_alarms", "", lambda r: _alarms(r, VERDICTS), Bound(0.0, "found fault with a sound thruster"),
            group=GROUP, label="false alarms", form=".0f", shown=False,
            description="Sound thrusters that were reported as dead, weak, reversed or stuck."),
-    Metric("false_suspects", "", lambda r: _alarms(r, (Code.THRUSTER_SUSPECT,)), group=GROUP, label="false suspects",
+    Metric("false_suspects", "", lambda r: _alarms(r, SUSPECTS), group=GROUP, label="false suspects",
            form=".0f", shown=False, description="Sound thrusters that were out of use for a while, to be tested."),
     Metric("fault_error_max_m", "m", _late_error_m, Bound(OFF_M, "did not recover from the fault"), group=GROUP,
            label="largest own error after a fault", form=".3f",

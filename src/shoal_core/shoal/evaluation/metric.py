@@ -129,7 +129,7 @@ class Metric:
         return (abs(number) if self.worst == "abs" else number) > limit
 
     def failure_words(self, recording: Recording, value: Value, limit: float) -> str:
-        """`FOV angle 60.5° > 60° at 77.7 s (bluerov3 -> bluerov2)`."""
+        """`FOV angle 60.5° > 60° at 77.7 s (rov2 -> rov1)`."""
         if self.bound is not None and self.bound.words is not None:
             return self.bound.words(recording, value, limit)
         unit, sign = self.info.unit_words, "<" if self.worst == "min" else ">"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.estimation.actuator_state import ActuatorState, Segment, lead
+from shoal.estimation.actuator_state import ActuatorState, Segment, lag_ratios, lead
 from shoal.estimation.timing_bank import TimingBank, TimingBankSettings, TimingEstimate
 from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.odometry import Odometry
@@ -18,6 +19,7 @@ from shoal.vehicles.description import Vehicle
 Array = NDArray[np.float64]
 DIFFERS_S = 0.1  # from the configuration, before it is reported
 OLD_S = 0.05  # stamps younger than this on arrival are believed
+KEPT = 60  # beliefs of late, one for each odometry
 SURER_S = 0.05  # nearer to the configured delay, before the opposite is believed of the stamps
 
 
@@ -34,7 +36,7 @@ class Actuation:
         settings: TimingBankSettings,
     ) -> None:
         """`wanted_lead`: overdrive of thrust changes against the lag; `rate_dps`: one sigma of the measured rates."""
-        self.configured = configured
+        self.configured, self.lag_ratios = configured, lag_ratios(vehicle.input_lag_s)
         self._period_s, self._wanted_lead = period_s, wanted_lead
         self._bank = TimingBank(vehicle, configured, rate_dps, settings) if settings.enabled else None
         self.force_N = np.zeros(vehicle.input_count)  # at the odometry that the estimate stands on
@@ -48,13 +50,15 @@ class Actuation:
 
     def clear(self) -> None:
         """The clock went back: commands are void, what was found out about time stays."""
-        self._actuators = ActuatorState(len(self.force_N), self.timing.lag_s, self.timing.delay_s)
+        self._actuators = ActuatorState(len(self.force_N), self.timing.lag_s, self.timing.delay_s, self.lag_ratios)
         self.stamp_offset_s = 0.0
+        self._believed: deque[tuple[float, TimingEstimate]] = deque(maxlen=KEPT)
         if self._bank is not None:
             self._bank.restart()
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other numbers, the same thrusters: what they are doing does not change with the mass."""
+        self.lag_ratios = self._actuators.ratios = lag_ratios(vehicle.input_lag_s)
         if self._bank is not None:
             self._bank.set_vehicle(vehicle)
 
@@ -82,12 +86,23 @@ class Actuation:
         if self._bank is not None:
             self._bank.begin(odometry.stamp_s, odometry.state[RATE])
 
+    def go_back(self, to_s: float) -> None:
+        """Believe what was believed at `to_s`: since then a broken thruster was taken for one that acts late."""
+        earlier = [timing for stamp_s, timing in self._believed if stamp_s <= to_s]
+        if self._bank is None or not earlier:
+            return
+        self._bank.go_back(earlier[-1])
+        self._believe(self._bank.estimate)
+        self._actuators.lag_s, self._actuators.delay_s = self.timing.lag_s, self.timing.delay_s
+        self.force_N = self._bank.force_N
+
     def learn(self, t_s: float, odometry: Odometry, state: Array, current_mps: Array) -> None:
         """Odometry that is here at `t_s`, and the estimate (13,) with it; from now on other timing may be believed."""
         self._actuators.forget_before(odometry.stamp_s)
         if self._bank is None:
             return
         switched = self._bank.measure(t_s, odometry.stamp_s, odometry.state, state, current_mps)
+        self._believed.append((odometry.stamp_s, self._bank.estimate))
         self._doubt_stamps()
         if not switched:
             self.timing = self._bank.estimate  # as sure as it is now
@@ -131,7 +146,9 @@ class Actuation:
         share = min(share, 1.0 if self._bank is None else self._bank.thrust_share)
         if share < 1.0:
             used = float(np.max(np.where(thrust_N > 0, thrust_N / upper_N, thrust_N / lower_N)))
-            thrust_N = thrust_N * min(1.0, share / max(used, 1e-9))
+            most_N = math.inf if self._bank is None else self._bank.thrust_most_N
+            largest_N = float(np.max(np.abs(thrust_N), initial=0.0))
+            thrust_N = thrust_N * min(1.0, share / max(used, 1e-9), most_N / max(largest_N, 1e-9))
             if probe and self._bank is not None:
                 thrust_N = thrust_N + self._bank.probe_N(t_s)
         return np.minimum(np.maximum(thrust_N, lower_N), upper_N)

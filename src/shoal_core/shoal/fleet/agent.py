@@ -11,36 +11,36 @@ from numpy.typing import NDArray
 
 from shoal.codegen import take_compiled
 from shoal.control.base import Controller, ControlOutput, Estimate
-from shoal.control.station_keeping import StationKeeping
-from shoal.control.steady_thrust import SteadyThrust
 from shoal.estimation.ekf import RATE_BLOCK, StateEstimator
 from shoal.estimation.model_adaptation import ModelAdaptation, down_of
-from shoal.estimation.timing_bank import TimingEstimate
-from shoal.fleet.actuation import Actuation, carried_over
-from shoal.fleet.agent_settings import AgentSettings, Timing
+from shoal.fleet.actuation import carried_over
+from shoal.fleet.agent_settings import AgentSettings, Timing, make_actuation
+from shoal.fleet.fallback import Fallback
 from shoal.fleet.gate import Gate, check_odometry
 from shoal.fleet.handover import Knowledge
 from shoal.fleet.hazards import Hazard
+from shoal.fleet.hull_gaps import Hulls, gaps_along
 from shoal.fleet.monitor import HealthMonitor
-from shoal.fleet.neighbours import PlanForecast
+from shoal.fleet.neighbours import PlanForecast, usable_plans
 from shoal.fleet.odometry_watch import OdometryWatch, surprise_issue
 from shoal.fleet.oscillation import OscillationWatch
 from shoal.fleet.overdrive import Leads, Overdrive, predicted
-from shoal.fleet.own_plan import own_plan
+from shoal.fleet.own_plan import keeps_clear, own_plan
+from shoal.fleet.safe_step import safe_step
 from shoal.fleet.thruster_use import ThrusterUse
-from shoal.frames import matrix, yaw_of
+from shoal.frames import matrix
 from shoal.messages.command import Command
 from shoal.messages.directive import Directive
 from shoal.messages.health import Code, Health, Issue, Mode, Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
-from shoal.messages.trajectory import closest_m2
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.scale import VehicleScale
 
 Array = NDArray[np.float64]
 LONGEST_STEP_S = 0.1  # of the model when predicting
+BEFORE_FAULT_S = 1.0  # a thruster that is suspected now was sound so long ago, as far as the timing goes
 
 
 class Agent:
@@ -58,14 +58,15 @@ class Agent:
     ) -> None:
         """`stopwatch` reads a clock in seconds: how long a step takes. The simulator hands in its own."""
         self.name, self.controller, self.settings, self.timing = name, controller, settings, timing
-        self._stopwatch, self._hard_m2 = stopwatch, hard_distance_m**2
+        self._stopwatch, self._hard_m = stopwatch, hard_distance_m
+        self.hulls = Hulls()  # whose centre is not all that distances are kept from
         self.estimator = StateEstimator(vehicle, settings.estimator)
         self._use = ThrusterUse(vehicle, settings.thrusters)
         self._fit(self._use.fitted(vehicle))
         self._gate, self._scale = Gate(settings.gate), VehicleScale.of(vehicle)
         fitted = self._scale.fit(settings.monitor)
         self._monitor = HealthMonitor(fitted)
-        self._model = ModelAdaptation(vehicle, self._scale.fit(settings.adaptation))
+        self._model = ModelAdaptation.of(vehicle, settings.adaptation, self.controller.learns_drag)
         self._watch = OdometryWatch(settings.gate)
         self._oscillation = OscillationWatch(self._scale.fit(settings.oscillation))
         self._stamp_s: float | None = None  # of the odometry the estimate stands on
@@ -76,23 +77,14 @@ class Agent:
         """Everything here that holds numbers of the vehicle."""
         count = vehicle.input_count
         self.vehicle, self._keeps_depth = vehicle, "heave" not in vehicle.controlled_axes
-        self._steady, self._station = SteadyThrust(vehicle), StationKeeping(vehicle)
-        self._overdrive = Overdrive(vehicle)
+        self._fallback, self._overdrive = Fallback(vehicle), Overdrive(vehicle)
         self._limits = vehicle.thrust_min_N, vehicle.thrust_max_N
-        self._actuation = self._make_actuation(vehicle)
+        self._actuation = make_actuation(vehicle, self.timing, self.settings, type(self.controller).lag_compensation)
         self._previous_N, self._acting_N = np.zeros(count), np.zeros(count)
-
-    def _make_actuation(self, vehicle: Vehicle) -> Actuation:
-        given_s, s = self.timing.thruster_lag_s, self.settings
-        lag_s = float(np.mean(vehicle.input_lag_s)) if given_s is None else given_s
-        # A controller that does without a prediction over lag and delay does not depend on them.
-        bank = s.timing if type(self.controller).lag_compensation else s.timing.model_copy(update={"enabled": False})
-        configured = TimingEstimate(lag_s, self.timing.actuation_delay_s)
-        return Actuation(vehicle, configured, self.timing.period_s, s.thruster_lead, s.estimator.rate_dps, bank)
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
-        self._model = ModelAdaptation(vehicle, VehicleScale.of(vehicle).fit(self.settings.adaptation))
+        self._model = ModelAdaptation.of(vehicle, self.settings.adaptation, self.controller.learns_drag)
         self._exchange(vehicle)
 
     def _exchange(self, vehicle: Vehicle) -> None:
@@ -170,9 +162,14 @@ class Agent:
             if not all(map(math.isfinite, state.tolist())):  # a runaway estimate: the measurement is all there is
                 self._start_from(odometry)
                 state = odometry.state.copy()
-            known = self._usable(t_s, plans), t_s, directive.formation_setpoints, self.settings.neighbours
-            forecast = PlanForecast(*known, hazards, state[POSITION])
-            output = self._control(t_s, true_s, state, odometry, directive, forecast)
+            trust = self.settings.neighbours
+            known = usable_plans(self.name, plans, t_s, trust), t_s, directive.formation_setpoints, trust
+            forecast = PlanForecast(
+                *known, hazards, state[POSITION], gaps_along(self.hulls, self._output, true_s, state)
+            )
+            e, sure, later_s = self.estimator, self._position_reliable, leads.moment_s - leads.force_s
+            estimate = Estimate(t_s, true_s, state, e.wrench, e.current, sure, self._previous_N, odometry, later_s)
+            output = self._control(estimate, directive, forecast)
             issue = output.issues[0] if output is not None and not output.usable else None
         compute_s = self._stopwatch() - started
         if output is not None and compute_s > self.settings.gate.deadline_periods * self.timing.period_s:
@@ -194,7 +191,7 @@ class Agent:
         self._output = None
         self.controller.reset()
         self._gate.reset()
-        self._station.release()
+        self._fallback.release()
         start_s = self._act_s(t_s)
         known = issue is None and self._stamp_s is not None
         state = self._predict(start_s, start_s, start_s) if known else None
@@ -243,10 +240,13 @@ class Agent:
         self._oscillation.see(odometry.stamp_s, estimator.state[RATE], estimator, self._actuation.probes)
         if self._use.see(odometry, self._stamp_s, pushed_Ns, estimator, slow=watch.slowness > 1.0):
             self._refit()
+            if self._use.tests_suspect:
+                self._actuation.go_back(odometry.stamp_s - BEFORE_FAULT_S)
         self._stamp_s = odometry.stamp_s
         for surprise in estimator.surprises:
             self._monitor.note(t_s, surprise_issue(surprise))
-        if watch.slowness > 1.0:  # what happens within a thruster's lag cannot be seen once a second
+        # What happens within a thruster's lag cannot be seen once a second, nor beside a thruster that may be broken.
+        if watch.slowness > 1.0 or self._use.tests_suspect:
             self._actuation.begin(odometry)
         elif not any(surprise.block == RATE_BLOCK for surprise in estimator.surprises):
             self._actuation.learn(t_s, odometry, estimator.state, estimator.current)
@@ -295,24 +295,18 @@ class Agent:
         lag_s = self._actuation.timing.lag_s
         if not self.controller.lag_compensation or lag_s <= 1e-6:
             return Leads(1.0, 1.0, 0.0, 0.0)
-        return Leads.of(lag_s, 1.0 if self._oscillation.slowed else self._actuation.lead, self.settings.moment_lead)
+        moment = self.controller.moment_lead or self.settings.moment_lead
+        return Leads.of(lag_s, 1.0 if self._oscillation.slowed else self._actuation.lead, moment)
 
     def _predict(self, act_s: float, start_s: float, turn_s: float) -> Array:
         """The state at `start_s`, its rotation at `turn_s`; on the way, the force when a command acts."""
         assert self._stamp_s is not None
         times_s = self._stamp_s, act_s, start_s, turn_s
-        state, self._acting_N = predicted(self.estimator, self._actuation, times_s, LONGEST_STEP_S)
+        known = self.estimator, self._actuation, times_s, LONGEST_STEP_S
+        state, self._acting_N = predicted(*known, self.controller.lag_as_delay)
         return state
 
     # -- control ------------------------------------------------------------------------------------------------
-
-    def _usable(self, t_s: float, plans: Mapping[str, Plan]) -> Sequence[Plan]:
-        forget_s = self.settings.neighbours.forget_s
-        return [
-            plan
-            for name, plan in plans.items()
-            if name != self.name and t_s - plan.stamp_s < forget_s and plan.is_valid
-        ]
 
     @property
     def located(self) -> bool:
@@ -323,25 +317,10 @@ class Agent:
     def _position_reliable(self) -> bool:
         return self.estimator.position_sigma_m <= self.settings.gate.unsure_m
 
-    def _control(
-        self, t_s: float, start_s: float, state: Array, odometry: Odometry, directive: Directive, forecast: PlanForecast
-    ) -> ControlOutput:
-        e = self.estimator
+    def _control(self, estimate: Estimate, directive: Directive, forecast: PlanForecast) -> ControlOutput:
         if self._keeps_depth:  # an error that nobody can do anything about would count for all the others
-            directive = replace(directive, setpoint=directive.setpoint.at_depth(float(state[2])))
-        estimate = Estimate(
-            t_s, start_s, state, e.wrench, e.current, self._position_reliable, self._previous_N, odometry
-        )
-        try:
-            output = self.controller.step(t_s, estimate, directive, forecast)
-            wrong = output.wrong(len(self._previous_N)) if output.usable else ""
-        except Exception as error:  # a controller that throws must not stop the vehicle's loop
-            wrong = f"{type(error).__name__}: {error}"
-        if not wrong:
-            return output
-        self.controller.reset()
-        issue = Issue(Code.CONTROLLER_RAISED, Severity.ERROR, wrong)
-        return ControlOutput(self._previous_N, np.array([start_s]), state[None], issues=(issue,), usable=False)
+            directive = replace(directive, setpoint=directive.setpoint.at_depth(float(estimate.state[2])))
+        return safe_step(self.controller, estimate, directive, forecast)
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -361,13 +340,14 @@ class Agent:
         """`follows`: somebody asked for motion; one who merely holds, after a restart say, adds none of its own."""
         if output is not None:
             self._gate.reset()
-            self._station.release()
+            self._fallback.release()
             self._output, self._output_start_s = output, start_s
             mode, thrust = Mode.CONTROLLER, self._overdrive.command(self._acting_N, output.thrust_N, leads)
         else:
             has_plan = self._output is not None and self._output.planned_N is not None
             mode = self._gate.fallback(t_s, has_plan, state is not None)
-            thrust = self._fallback_thrust(mode, start_s, state)
+            late_s = start_s - self._output_start_s
+            thrust = self._fallback.thrust(mode, self._output, late_s, state, self.estimator)
         share, steered, limits = self._watch.thrust_share(self._last_t_s), mode is Mode.CONTROLLER, self._limits
         thrust = self._actuation.limited(t_s, thrust, *limits, share, probe=steered and follows)
         thrust = self._use.command_N(t_s, thrust, *limits, test=steered and share == 1.0)
@@ -376,7 +356,7 @@ class Agent:
         followed = self._output if mode in (Mode.CONTROLLER, Mode.PREVIOUS_PLAN) else None
         plan = self._plan(t_s, start_s, followed, state)
         ages_s = {} if forecast is None else {p.vehicle: max(0.0, t_s - p.stamp_s) for p in forecast.plans}
-        committed = self._is_clear(plan, forecast)
+        committed = keeps_clear(plan, forecast, self._hard_m)
         if not committed:
             plan = replace(plan, stamp_s=t_s, committed=False)
         slack_soft, slack_hard = (output.slack_soft, output.slack_hard) if output else (0.0, 0.0)
@@ -410,28 +390,8 @@ class Agent:
             found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)
         return found + self._monitor.check(t_s, self.estimator.wrench, ages_s, slack_hard)
 
-    def _fallback_thrust(self, mode: Mode, start_s: float, state: Array | None) -> Array:
-        if mode is Mode.PREVIOUS_PLAN:
-            assert self._output is not None and self._output.planned_N is not None
-            planned, late_s = self._output.planned_N, start_s - self._output_start_s
-            offsets_s = self._output.times_s - self._output.times_s[0]
-            k = int(np.searchsorted(offsets_s, late_s + 1e-9, side="right") - 1)
-            return planned[min(k, len(planned) - 1)]
-        if mode is Mode.STATION_KEEPING:
-            assert state is not None
-            yaw = yaw_of(state[ATTITUDE])
-            steady_N = self._steady(np.zeros(3), yaw, self.estimator.wrench, self.estimator.current)
-            return self._station.thrust(state, steady_N)
-        return np.zeros(self.vehicle.input_count)
-
     def _plan(self, t_s: float, start_s: float, output: ControlOutput | None, state: Array | None) -> Plan:
         """What the others may expect: the predicted motion, or staying where we are."""
         self._sequence += 1
         here = self.estimator.state if state is None else state
         return own_plan(self.name, self._sequence, t_s, start_s, output, here)
-
-    def _is_clear(self, plan: Plan, forecast: PlanForecast | None) -> bool:
-        """Whether the plan keeps the hard distance from the neighbours' plans, as far as known."""
-        if forecast is None or not forecast.plans or len(plan.times_s) < 2:
-            return True
-        return closest_m2(forecast.at(plan.times_s).positions_m, plan.positions_m) >= self._hard_m2

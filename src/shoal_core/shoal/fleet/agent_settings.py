@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from shoal.config.file_model import FileModel
 from shoal.estimation.ekf import EstimatorSettings
 from shoal.estimation.model_adaptation import AdaptationSettings
 from shoal.estimation.thruster_faults import ThrusterWatchSettings
-from shoal.estimation.timing_bank import TimingBankSettings
+from shoal.estimation.timing_bank import TimingBankSettings, TimingEstimate
+from shoal.fleet.actuation import Actuation
 from shoal.fleet.gate import GateSettings
 from shoal.fleet.monitor import MonitorSettings
 from shoal.fleet.neighbours import NeighbourSettings
 from shoal.fleet.oscillation import OscillationSettings
+from shoal.vehicles.description import Vehicle
 
 
 class AgentSettings(FileModel):
@@ -41,3 +44,12 @@ class Timing:
     period_s: float = 0.05
     actuation_delay_s: float = 0.0  # from the odometry to the thrust that answers it
     thruster_lag_s: float | None = None  # time constant; None: the vehicle description's mean
+
+
+def make_actuation(vehicle: Vehicle, timing: Timing, settings: AgentSettings, compensates: bool) -> Actuation:
+    """`compensates`: the controller wants a state predicted over lag and delay; or else it does not depend on them."""
+    given_s = timing.thruster_lag_s
+    lag_s = float(np.mean(vehicle.input_lag_s)) if given_s is None else given_s
+    bank = settings.timing if compensates else settings.timing.model_copy(update={"enabled": False})
+    configured, sigma_dps = TimingEstimate(lag_s, timing.actuation_delay_s), settings.estimator.rate_dps
+    return Actuation(vehicle, configured, timing.period_s, settings.thruster_lead, sigma_dps, bank)

@@ -54,7 +54,9 @@ class Member(FileModel):
                 )
             return load_assembly(self.assembly).composite().vehicle
         vehicle = load_vehicle(self.type, parameter_set or self.parameter_set)
-        return vehicle if self.thrust_limit_N is None else vehicle.with_thrust_limit(self.thrust_limit_N)
+        if self.thrust_limit_N is not None:
+            return vehicle.with_thrust_limit(self.thrust_limit_N)
+        return vehicle if parameter_set is None else vehicle.limited_as(load_vehicle(self.type, self.parameter_set))
 
     def start_state(self) -> State:
         """At rest at the start pose, level."""

@@ -30,7 +30,7 @@ def ring_fleet(count: int) -> Fleet:
     angles = 2 * np.pi * np.arange(count) / count
     members = [
         {
-            "name": f"bluerov{i + 2}",
+            "name": f"rov{i + 1}",
             "start_m": (float(radius * np.cos(a)), float(radius * np.sin(a)), 5.0),
             "heading_deg": float((np.rad2deg(a) + 360) % 360 - 180),
         }

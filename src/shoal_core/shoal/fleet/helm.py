@@ -43,6 +43,10 @@ class Helm:
         self.pilot, self.term, self._heard_s = command.pilot, command.term, t_s
         return True
 
+    def wait(self, t_s: float) -> None:
+        """That nobody was heard until now means nothing: we could not have heard anybody."""
+        self._heard_s = self._watched_s = t_s
+
     def watch(self, t_s: float) -> bool:
         """Whether we fly from now on, since nobody else does."""
         if self.flies:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 
 import numpy as np
@@ -60,7 +60,14 @@ class Link:
     message whatever becomes of it: neither the order of service nor the other settings change who loses what.
     """
 
-    def __init__(self, settings: LinkSettings, rng: Generator) -> None:
+    def __init__(
+        self,
+        settings: LinkSettings,
+        rng: Generator,
+        faults: Callable[[float, str, str], tuple[float, float]] | None = None,
+    ) -> None:
+        """`faults`: of time, sender and receiver, what a broken radio costs besides: share lost, and delay in s."""
+        self._faults = faults
         self.settings = settings
         self._root = int(rng.integers(2**62))
         self._streams: dict[tuple[str, str], Iterator[list[float]]] = {}
@@ -77,7 +84,8 @@ class Link:
     @settings.setter
     def settings(self, settings: LinkSettings) -> None:
         self._settings = settings
-        self._random = settings.loss > 0 or settings.jitter_s > 0  # else nothing is drawn
+        random = settings.loss > 0 or settings.jitter_s > 0
+        self._random = random or self._faults is not None  # else nothing is drawn
 
     def send(
         self, t_s: float, sender: str, receiver: str, plan: Plan, sender_state: Array, receiver_state: Array
@@ -89,8 +97,13 @@ class Link:
             return False
         if chosen.line_of_sight and not in_sight(sender_state, receiver_state, chosen.range_m, chosen.cone_deg):
             return False
-        self._sent += 1  # so that plans are never compared
         arrival_s = t_s + chosen.delay_s + chosen.jitter_s * late
+        if self._faults is not None:
+            broken, later_s = self._faults(t_s, sender, receiver)
+            if lost < broken:
+                return False
+            arrival_s += later_s
+        self._sent += 1  # so that plans are never compared
         self._in_flight.setdefault(receiver, []).append((arrival_s, sender, self._sent, plan))
         return True
 

@@ -7,22 +7,25 @@ joined hulls share: odometry, estimates and the pilot's thrust.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assembly.composite import Composite, compose
-from shoal.assembly.joints import Assembly, Joint
+from shoal.assembly.composite import Composite, compose, frame_of
+from shoal.assembly.joints import Assembly, Joint, Pose
 from shoal.fleet.handover import Knowledge, fused, joined, parted, placed
 from shoal.fleet.helm import TAKE_OVER_S, Helm
+from shoal.fleet.hull_gaps import Hulls
 from shoal.fleet.joint_watch import JointWatch
 from shoal.fleet.runtime import VehicleRuntime
+from shoal.frames import matrix
 from shoal.messages.command import Command
-from shoal.messages.joining import DrawnJoint, GroupCommand, Joining
+from shoal.messages.joining import DrawnJoint, GroupCommand, Joining, Ownership
 from shoal.messages.odometry import Odometry
 from shoal.vehicles.description import Vehicle
+from shoal.vehicles.hull_points import hull_points_m
 
 Array = NDArray[np.float64]
 OLD_S = 1.0  # an estimate of a mate that is older is not used
@@ -44,22 +47,46 @@ class Membership:
         self._known: dict[str, tuple[Knowledge, float]] = {}  # of mates, and when it came
         self._relayed: GroupCommand | None = None  # the pilot's, not yet in our estimate
         self._watches: list[JointWatch] = []
+        self._groups: tuple[Joining | None, dict[str, Composite]] = None, {}  # of the whole fleet, as they are joined
+        self.approaching = (
+            ""  # a vehicle that docks with us: its plans count, and its estimate will when it has latched
+        )
+        # Whether one that comes late would hear a pilot if there was one. On a network that takes a while.
+        self.connected: Callable[[], bool] = lambda: True
+        self.runtime.set_hulls(self._hulls({}))
 
     @property
     def members(self) -> tuple[str, ...]:
         """Of our group, in the order of the composite's inputs; empty: alone."""
         return () if self.composite is None else tuple(self.composite.poses)
 
+    def group_of(self, name: str) -> Composite | None:
+        """Whom a vehicle of the fleet is joined to, as far as we know; None: it swims alone."""
+        if not any(name in (j.a, j.b) for j in self.joining.joints):
+            return None
+        if self._groups[0] is not self.joining:
+            assembly = Assembly(self._vehicles, tuple(_joint(j) for j in self.joining.joints))
+            composites = [compose(assembly, group) for group in assembly.groups() if len(group) > 1]
+            self._groups = self.joining, {n: composite for composite in composites for n in composite.poses}
+        return self._groups[1].get(name)
+
     @property
     def mates(self) -> tuple[str, ...]:
         """Whose odometry and estimates are wanted: joined to us, or about to be."""
         near = {n for group in self.joining.partners if self.me in group for n in group} | set(self.members)
-        return tuple(sorted(near - {self.me}))
+        return tuple(sorted((near | {self.approaching}) - {self.me, ""}))
 
     @property
     def flies(self) -> bool:
         """Whether our commands count; alone they always do."""
         return self.helm is None or self.helm.flies
+
+    @property
+    def ownership(self) -> Ownership | None:
+        """Whose commands our thrusters obey; None: we have come late, and have heard of nobody yet."""
+        if self.helm is None:
+            return Ownership(self.me, self.joining.counter)
+        return None if self.helm.pilot is None else Ownership(self.helm.pilot, self.joining.counter, self.helm.term)
 
     # -- what arrives -------------------------------------------------------------------------------------------
 
@@ -83,7 +110,21 @@ class Membership:
             self._become(composite, mine, now_s, late)
             self._watches = [JointWatch(joint) for joint in ours]
         self.runtime.on_joining(groups, joining.partners)
+        self.runtime.set_hulls(self._hulls({name: assembly.poses(group) for group in groups for name in group}))
         return True
+
+    def _hulls(self, joined: Mapping[str, Mapping[str, Pose]]) -> Hulls:
+        """Everybody's points; `joined`: by name the poses of all in its group. Its plan is of the group's own frame."""
+        found = {}
+        for name, vehicle in self._vehicles.items():
+            found[name] = hull_points_m(vehicle)
+            if name in joined:
+                in_first = joined[name]
+                frame = frame_of(in_first, {mate: self._vehicles[mate] for mate in in_first})
+                found[name] = np.vstack(
+                    [_seen_from(frame, pose, hull_points_m(self._vehicles[mate])) for mate, pose in in_first.items()]
+                )
+        return Hulls(found.pop(self.me), found)
 
     def _become(self, composite: Composite | None, mine: tuple[str, ...], now_s: float, late: bool) -> None:
         known = self.knowledge()
@@ -140,6 +181,8 @@ class Membership:
         """A command for all inputs of our group, if we fly and a step was due; else None."""
         if self.helm is None:
             return self.runtime.tick(now_s)
+        if self.helm.pilot is None and not self.connected():
+            self.helm.wait(now_s)
         self.helm.watch(now_s)
         if self.helm.flies:
             return self.runtime.tick(now_s)
@@ -177,6 +220,12 @@ class Membership:
         """The order to give up a joint that has come apart; None: all hold, as far as we can see."""
         gone = next((w for w in self._watches if w.broken), None)
         return None if gone is None else self.joining.without(gone.joint.pair)
+
+
+def _seen_from(frame: Pose, pose: Pose, points_m: Array) -> Array:
+    """Points (P,3) of a module in the composite's frame; both frames are given in that of the first module."""
+    own = frame.inverse().then(pose)
+    return np.asarray(own.position_m + points_m @ matrix(own.attitude).T)
 
 
 def _numbers(drawn: DrawnJoint) -> tuple[object, ...]:

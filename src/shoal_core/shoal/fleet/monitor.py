@@ -22,7 +22,12 @@ class MonitorSettings(FileModel):
         description="about all that the thrusters of a BlueROV2 can lift",
         json_schema_extra=scales_with("force"),
     )
-    unexplained_Nm: float = Field(default=15.0, gt=0, json_schema_extra=scales_with("moment"))
+    unexplained_Nm: float = Field(
+        default=15.0,
+        gt=0,
+        json_schema_extra=scales_with("moment"),
+        description="moment that the model does not explain, from which it is reported",
+    )
     late_s: float = Field(default=2.0, gt=0, description="age of a neighbour's plan")
     hard_slack: float = Field(default=0.02, gt=0, description="planned violation, in metres or as a cosine")
     linger_s: float = Field(default=2.0, ge=0, description="how long an issue stands after its reason has gone")

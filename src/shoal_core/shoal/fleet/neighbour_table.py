@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.estimation.relative_position import RelativePosition
 from shoal.fleet.hazards import Hazard, hazard_of
 from shoal.fleet.plan_stream import AHEAD_S, PlanStream
-from shoal.frames import matrix
+from shoal.frames import matrix, yaw_of
 from shoal.messages.echo import Echo
 from shoal.messages.geometry import sight_angle_deg
 from shoal.messages.odometry import Odometry
@@ -224,5 +224,5 @@ def _as_seen(name: str, relative: RelativePosition) -> Plan:
 def straight_on(name: str, odometry: Odometry) -> Plan:
     """The plan of one who sends none: on with its velocity."""
     velocity = matrix(odometry.attitude / np.linalg.norm(odometry.attitude)) @ odometry.velocity_mps
-    stamp = odometry.stamp_s
-    return Plan(name, 0, stamp, np.array([stamp]), odometry.position_m[None].copy(), velocity[None], committed=False)
+    stamp, here, heading = odometry.stamp_s, odometry.position_m[None].copy(), np.array([yaw_of(odometry.attitude)])
+    return Plan(name, 0, stamp, np.array([stamp]), here, velocity[None], committed=False, headings_rad=heading)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,10 @@ from pydantic import Field
 from shoal.config.file_model import FileModel
 from shoal.control.base import Neighbours
 from shoal.fleet.hazards import Hazard
+from shoal.fleet.hull_gaps import HullGaps
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
-from shoal.messages.trajectory import read_all
+from shoal.messages.trajectory import closest_m2, read_all
 
 Array = NDArray[np.float64]
 FRESH_S = 0.3
@@ -37,6 +40,13 @@ class NeighbourSettings(FileModel):
     )
     settle_s: float = Field(default=4.0, gt=0, description="how fast a neighbour is assumed to return to its place")
     uncommitted_m: float = Field(default=0.1, ge=0, description="extra distance from a plan not yet committed")
+
+
+def usable_plans(own: str, plans: Mapping[str, Plan], t_s: float, settings: NeighbourSettings) -> Sequence[Plan]:
+    """Those of others that are in order and not yet forgotten."""
+    return [
+        plan for name, plan in plans.items() if name != own and t_s - plan.stamp_s < settings.forget_s and plan.is_valid
+    ]
 
 
 def forecast(
@@ -109,9 +119,10 @@ class PlanForecast:
         settings: NeighbourSettings,
         hazards: Sequence[Hazard] = (),
         own_m: Array | None = None,
+        gaps: HullGaps | None = None,
     ) -> None:
-        """`own_m`: where we are, by which hazards are placed; needed with them."""
-        self._hazards, self._own_m = hazards, own_m
+        """`own_m`: where we are, by which hazards are placed; needed with them. `gaps`: unless all are compact."""
+        self._hazards, self._own_m, self._gaps = hazards, own_m, gaps
         self.plans, self._t_s, self._setpoints, self._settings = plans, t_s, setpoints, settings
         self._times_s: Array | None = None
         self._found: Neighbours | None = None
@@ -124,4 +135,20 @@ class PlanForecast:
             if self._hazards:
                 assert self._own_m is not None
                 self._found = with_hazards(self._found, self._hazards, self._own_m, self._t_s, self._settings)
+            if self._gaps is not None:
+                nearer_m = self._nearer_m(self._gaps, self._found.positions_m, times_s)
+                self._found = replace(self._found, margins_m=self._found.margins_m + nearer_m)
         return self._found
+
+    def _nearer_m(self, gaps: HullGaps, positions_m: Array, times_s: Array) -> Array:
+        """(V,) how much nearer their hulls come to ours than their centres."""
+        hazards = gaps.of_unknown_attitude([h.vehicle for h in self._hazards])
+        return np.concatenate([gaps.of_plans(self.plans, positions_m[: len(self.plans)], times_s), hazards])
+
+    def closest_m(self, plan: Plan) -> float:
+        """Smallest distance from our own plan, between hulls; without what is kept off further."""
+        positions_m = self.at(plan.times_s).positions_m
+        if self._gaps is None:
+            return math.sqrt(closest_m2(positions_m, plan.positions_m))
+        centres_m = np.linalg.norm(positions_m - plan.positions_m, axis=2).min(axis=1)
+        return float((centres_m - self._nearer_m(self._gaps, positions_m, plan.times_s)).min(initial=math.inf))

@@ -27,10 +27,10 @@ MEAN_S = 1.0  # turning steadily is no swing; nor does an average over this time
 class OscillationSettings(FileModel):
     """When control is slowed down, how far, and for how long."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="off: nothing is done about oscillation")
     swing_dps: float = Field(default=15.0, gt=0, description="body rate from which a swing counts")
     swings: int = Field(default=5, ge=2, description="as many within window_s are an oscillation")
-    window_s: float = Field(default=2.0, gt=0)
+    window_s: float = Field(default=2.0, gt=0, description="in which swings are counted")
     force_N: float = Field(
         default=7.0,
         gt=0,

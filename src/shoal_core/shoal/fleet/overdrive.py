@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.estimation.actuator_state import Segment, lag_ratios
 from shoal.estimation.ekf import StateEstimator
 from shoal.fleet.actuation import Actuation
 from shoal.frames import matrix
@@ -41,10 +42,14 @@ class Overdrive:
     def __init__(self, vehicle: Vehicle) -> None:
         b = vehicle.input_matrix
         self._moments = np.linalg.pinv(b)[:, 3:] @ b[3:]  # (n,n): the part of a change of thrust that makes moments
+        self._ratios = lag_ratios(vehicle.input_lag_s)
 
     def command(self, acting_N: Array, wanted_N: Array, leads: Leads) -> Array:
         """What brings lagging thrusters (n,) from the force that acts to the wanted one sooner."""
         change_N = wanted_N - acting_N
+        if self._ratios is not None:  # a slower thruster is overdriven more: then all of them act at one time
+            force, moment = np.maximum(leads.force * self._ratios, 1.0), np.maximum(leads.moment * self._ratios, 1.0)
+            return np.asarray(acting_N + force * change_N + (moment - force) * (self._moments @ change_N))
         overdriven = acting_N + leads.force * change_N
         if leads.moment == leads.force:
             return overdriven
@@ -60,20 +65,31 @@ def with_rotation(moved: Array, turned: Array) -> Array:
 
 
 def predicted(
-    estimator: StateEstimator, actuation: Actuation, times_s: tuple[float, float, float, float], longest_s: float
+    estimator: StateEstimator,
+    actuation: Actuation,
+    times_s: tuple[float, float, float, float],
+    longest_s: float,
+    lag_as_delay: bool = False,
 ) -> tuple[Array, Array]:
     """The state (13,) ahead and the force (n,) that acts when the next command reaches the thrusters.
 
-    Times of the estimate, of that command's arrival, of the state, and of its attitude and rates.
+    Times of the estimate, of that command's arrival, of the state, and of its attitude and rates. From that arrival on
+    the last command goes on; with `lag_as_delay` the force that acts then does (see `Controller.lag_as_delay`).
     """
     stamp_s, act_s, start_s, turn_s = times_s
     state, force = estimator.state, actuation.force_N
     for segment in actuation.segments(stamp_s, act_s, longest_s):
         state, force = estimator.step(state, force, segment)
     acting_N = force
-    for segment in actuation.segments(act_s, start_s, longest_s):
+
+    def later(from_s: float, to_s: float) -> list[Segment]:
+        if lag_as_delay:
+            return Segment.constant(acting_N, to_s - from_s, longest_s)
+        return actuation.segments(from_s, to_s, longest_s)
+
+    for segment in later(act_s, start_s):
         state, force = estimator.step(state, force, segment)
     moved = state
-    for segment in actuation.segments(start_s, turn_s, longest_s):
+    for segment in later(start_s, turn_s):
         state, force = estimator.step(state, force, segment)
     return (moved if state is moved else with_rotation(moved, state)), acting_N

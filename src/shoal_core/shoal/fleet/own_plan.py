@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.control.base import ControlOutput
+from shoal.fleet.neighbours import PlanForecast
 from shoal.frames import matrix, yaws_of
 from shoal.messages.plan import Plan
 from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
@@ -24,6 +25,13 @@ def own_plan(name: str, sequence: int, t_s: float, start_s: float, output: Contr
         velocity = (matrix(here[ATTITUDE]) @ here[VELOCITY])[None]
     place = here[None, POSITION].copy()
     return Plan(name, sequence, t_s, np.array([start_s]), place, velocity, headings_rad=_headings(here[None, ATTITUDE]))
+
+
+def keeps_clear(plan: Plan, forecast: PlanForecast | None, hard_m: float) -> bool:
+    """Whether the plan keeps the hard distance from the neighbours' plans, as far as known."""
+    if forecast is None or not forecast.plans or len(plan.times_s) < 2:
+        return True
+    return forecast.closest_m(plan) >= hard_m
 
 
 def _headings(attitudes: Array) -> Array:

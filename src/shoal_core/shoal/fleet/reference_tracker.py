@@ -113,13 +113,15 @@ class ReferenceTracker:
         self, reference: Preview, setpoints: Mapping[str, Preview] | None = None, now_s: float | None = None
     ) -> None:
         """A new preview; it begins when it was made. `setpoints`: the formation's, if somebody has them already."""
+        setpoints = reference.setpoints if setpoints is None else setpoints
         if now_s is not None:
             self._clock.message(now_s, float(reference.times_s[0]), reference.heard.get(self._name))
         self._reference, self._setpoints, self._following = reference, setpoints, None
 
     def on_formation(self, placement: Placement) -> None:
         """A new formation."""
-        self._placement, self._setpoints, self._following = placement, None, None
+        own = None if self._reference is None else self._reference.setpoints  # tracks need no formation
+        self._placement, self._setpoints, self._following = placement, own, None
         self._must_see = placement.must_see(self._name)
 
     def set_anchor(self, anchor: tuple[str, Pose] | None) -> None:
@@ -164,7 +166,8 @@ class ReferenceTracker:
             return Issue(Code.STALE_REFERENCE, Severity.WARNING, value=age_s)
         if self._placement is None:
             return Issue(Code.NO_FORMATION, Severity.WARNING)
-        known = self._placed in self._placement.offsets
+        places = self._placement.offsets if not self._reference.tracks else self._reference.tracks
+        known = self._placed in places
         return None if known else Issue(Code.NOT_IN_FORMATION, Severity.WARNING)
 
     def _hold(self, t_s: float, odometry: Odometry | None) -> Preview:

@@ -19,6 +19,7 @@ from shoal.fleet.agent_settings import AgentSettings, Timing
 from shoal.fleet.companion import Companion
 from shoal.fleet.gate import check_contents
 from shoal.fleet.handover import Knowledge
+from shoal.fleet.hull_gaps import Hulls
 from shoal.fleet.neighbour_table import NeighbourTable
 from shoal.fleet.reference_tracker import ReferenceTracker
 from shoal.fleet.step_trigger import StepTrigger
@@ -174,6 +175,10 @@ class VehicleRuntime:
         """Joined: whose place in the formation the group takes, and where that module is in the composite's frame."""
         self._reference.set_anchor(anchor)
 
+    def set_hulls(self, hulls: Hulls) -> None:
+        """Between which points of us and the others distances are kept."""
+        self.agent.hulls = hulls
+
     def on_joining(self, groups: Sequence[Sequence[str]], partners: Sequence[Sequence[str]] = ()) -> None:
         """Who moves as one, and sends one plan; and who may come closer to each other than the limits say."""
         self.neighbours.set_groups(groups, partners)
@@ -236,7 +241,9 @@ class VehicleRuntime:
             directive, self._holding = self._reference.directive(t_s, self._odometry, without)
             if self.companion is not None and (own := self.agent.knowledge) is not None:
                 directive, known = self.companion.guide(t_s, own.odometry, directive, known)
-            command = self.agent.step(t_s, self._odometry, directive, known, self.neighbours.hazards(t_s))
+            # Of a partner that docks with us the companion takes care: to jump aside beside its port helps nobody.
+            hazards = tuple(h for h in self.neighbours.hazards(t_s) if h.vehicle not in directive.partners)
+            command = self.agent.step(t_s, self._odometry, directive, known, hazards)
         if self._scan is not None:  # after the step: the estimate is of the newest odometry, as the scan is
             if self.agent.located:
                 self.neighbours.see(self._scan, self.agent.estimator.state)

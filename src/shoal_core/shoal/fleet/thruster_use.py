@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.estimation.ekf import StateEstimator
+from shoal.estimation.module_loss import modules_of
 from shoal.estimation.thruster_faults import ThrusterWatch, ThrusterWatchSettings
 from shoal.messages.health import Code, Issue, Severity
 from shoal.messages.odometry import Odometry
@@ -22,6 +23,7 @@ CODES = {
     "reversed": Code.THRUSTER_REVERSED,
     "stuck": Code.THRUSTER_STUCK,
 }
+OF_MODULES = {"suspect": Code.MODULE_SUSPECT, "dead": Code.MODULE_DEAD}
 
 
 class ThrusterUse:
@@ -57,6 +59,11 @@ class ThrusterUse:
     def unused(self) -> list[int]:
         """Inputs without effect."""
         return sorted(self._by_order | self._watch.faults.keys())
+
+    @property
+    def tests_suspect(self) -> bool:
+        """Whether a thruster is out of use because nobody knows yet what it does."""
+        return any(f.kind == "suspect" for f in self._watch.faults.values())
 
     def fitted(self, vehicle: Vehicle) -> Vehicle:
         """That vehicle, or its successor, with what is out of use."""
@@ -108,6 +115,13 @@ class ThrusterUse:
         """What an operator should know."""
         names = [t.name for t in self._thrusters for _ in range(t.inputs)]
         found = {i: Issue(Code.THRUSTER_OUT_OF_USE, Severity.WARNING, names[i]) for i in self._by_order}
-        for i, fault in self._watch.faults.items():
+        faults = self._watch.faults
+        for i, fault in faults.items():
             found[i] = Issue(CODES[fault.kind], Severity.WARNING, names[i], 100 * fault.certainty)
+        for module, inputs in modules_of(names).items() if faults else ():
+            kinds = {faults[i].kind if i in faults else "" for i in inputs}
+            if len(kinds) == 1 and (code := OF_MODULES.get(kinds.pop())) is not None:  # one sentence, not eight
+                certainty = faults[inputs[0]].certainty
+                found = {i: issue for i, issue in found.items() if i not in inputs}
+                found[inputs[0]] = Issue(code, Severity.WARNING, module, 100 * certainty)
         return tuple(found[i] for i in sorted(found))

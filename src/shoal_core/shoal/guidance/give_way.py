@@ -20,7 +20,7 @@ class GiveWayRule(FileModel):
     What counts is the way relative to the other: one that swims along with us is not in the way.
     """
 
-    turn_deg: float = Field(default=75.0, ge=0, le=90)
+    turn_deg: float = Field(default=75.0, ge=0, le=90, description="largest turn of the way to go, to starboard")
     range_m: float = Field(default=2.5, gt=0, description="beyond the soft distance, where it begins")
     least_way_m: float = Field(default=1.0, gt=0, description="no rule for those almost where they want to be")
 

@@ -15,6 +15,7 @@ from shoal.guidance.paths import STANDARD_PATHS, Path, standard_path
 from shoal.guidance.splines import SAME_POINT_M, MotionLimits, SplineKind, spline_path
 
 Vector = tuple[float, float, float]
+FARTHEST_M = 1e5  # from the origin: beyond that a spline's instants cannot be told apart
 
 
 class WaypointEntry(FileModel):
@@ -50,6 +51,9 @@ class PathFile(FileModel):
     @model_validator(mode="after")
     def _sensible(self) -> PathFile:
         places = np.array([w.position_m for w in self.waypoints])
+        for i, place_m in enumerate(places):
+            if np.abs(place_m).max() > FARTHEST_M:
+                raise ValueError(f"waypoints.{i} is {place_m.tolist()}; expected at most {FARTHEST_M:g} m")
         for i, leg_m in enumerate(np.linalg.norm(np.diff(places, axis=0), axis=1)):
             if leg_m < SAME_POINT_M:
                 raise ValueError(f"waypoints.{i} and waypoints.{i + 1} are the same place; expected different ones")

@@ -10,14 +10,22 @@ from dataclasses import replace
 
 from shoal.identification.fit import FitSettings, fit
 from shoal.identification.motion_data import MotionData
-from shoal.identification.validation import Replay, replay_of_fit
+from shoal.identification.validation import COMPARED, Replay, replay_of_fit
 from shoal.vehicles.description import Vehicle
 
 OF_THE_DAY = ("net weight", "thrust scale", "delay")
 
 
-def calibrated(vehicle: Vehicle, training: Sequence[MotionData], name: str = "", sag_sigma: float = 0.0) -> Replay:
+def calibrated(
+    vehicle: Vehicle,
+    training: Sequence[MotionData],
+    name: str = "",
+    sag_sigma: float = 0.0,
+    tilt_measured: bool = False,
+) -> Replay:
     """The set with the training runs' ballast, thrust scale and delay (with `sag_sigma`, sag as well)."""
     only = (*OF_THE_DAY, "sag") if sag_sigma > 0 else OF_THE_DAY
     settings = replace(FitSettings(), thrust_scale_sigma=1.0, sag_sigma=sag_sigma, only=only, unexcited=1.0)
+    if tilt_measured:
+        settings = replace(settings, axes=COMPARED, tilt_measured=True)
     return replay_of_fit(fit(training, vehicle, settings=settings), name or vehicle.parameter_set)

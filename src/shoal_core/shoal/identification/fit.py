@@ -22,6 +22,9 @@ from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import parameter_vector, structure_of
 
 Array = NDArray[np.float64]
+YAW, YAW_RATE = 5, 12  # axis, and its place in a state
+# A heading that is merely held shows its inertia through the thrusters' gains and little else: 5 to 7 % off.
+LEAST_TURN_RADPS = 0.1  # RMS
 UNKNOWN_S = 1.0  # at the beginning the force of earlier commands still acts, and nobody recorded those
 
 
@@ -40,6 +43,7 @@ class FitSettings:
     converged: float = 0.02  # largest step, in units of the unknown's own interval (one sigma)
     most_iterations: int = 60
     axes: tuple[int, ...] = (0, 1, 2, 3, 4, 5)  # which are fitted; of the others only a window's start is believed
+    tilt_measured: bool = False  # roll and pitch are taken from the log within a window, too; then they are not fitted
     only: tuple[str, ...] = ()  # unknowns to look for, all others stay; empty: look for all
     unexcited: float = 0.5  # an interval still wider than this share of the prior's: not seen, stays at the prior
 
@@ -131,7 +135,8 @@ class Problem:
         forces, by_parameters = self._inputs(values)
         current = self._current(values)
         theta = parameter_vector(vehicle, self.structure)
-        states, by_start, by_p = self._run(starts, forces, current, theta, self.step_s, by_parameters)
+        held = self.measured if self.settings.tilt_measured else None
+        states, by_start, by_p = self._run(starts, forces, current, theta, self.step_s, by_parameters, held)
         residual, slope = _compare(states, self.measured)
         weighted = self.weights[..., None]
         return residual * self.weights, (slope @ by_start) * weighted, (slope @ by_p) * weighted
@@ -204,6 +209,8 @@ def fit(
     `progress` gets the iteration and the size of the step, in units of the intervals.
     """
     settings = settings or FitSettings()
+    if settings.tilt_measured and {3, 4} & set(settings.axes):
+        raise ShoalError("fit: roll and pitch are taken as measured; expected --axes without them")
     problem = Problem(data, vehicle, noise, settings)
     free = np.array([
         (not settings.only or u.name in settings.only) and (u.axis is None or u.axis in settings.axes)
@@ -214,9 +221,7 @@ def fit(
     if not free.any():
         raise ShoalError(f"fit: only = {', '.join(settings.only)}; expected names of unknowns")
     solution = _solve(problem, problem.prior.copy(), problem.measured[:, 0].copy(), free, settings, progress)
-    sigma = np.sqrt(np.diag(solution.covariance))
-    hydrodynamic = np.array([u.axis is not None for u in problem.unknowns])
-    unseen = hydrodynamic & free & (sigma > settings.unexcited * problem.sigma)
+    unseen = _unseen(problem, solution.covariance, settings.unexcited) & free
     if unseen.any():  # left free they would drift along with what is seen, and spoil it
         free = free & ~unseen
         start = np.where(free, solution.values, problem.prior)
@@ -227,6 +232,22 @@ def fit(
         fitted, problem.unknowns, solution.values, solution.covariance, solution.misfit, solution.iterations, names,
         solution.residuals,
     )  # fmt: skip
+
+
+def _unseen(problem: Problem, covariance: Array, share: float) -> NDArray[np.bool_]:
+    """(P,) coefficients whose intervals stay wider than that share of their priors'."""
+    found = np.sqrt(np.diag(covariance)) > share * problem.sigma
+    mass = [u.name for u in problem.unknowns].index("mass")
+    for i, unknown in enumerate(problem.unknowns):
+        # With the centre of gravity at the origin only mass and added mass together show. Held at its prior for that,
+        # one would tie its axis to the others, and thrust would be scaled until it fits.
+        if unknown.name.endswith("added mass") and unknown.axis in (0, 1, 2):
+            both = covariance[mass, mass] + covariance[i, i] + 2 * covariance[mass, i]
+            found[i] = both > share**2 * (problem.sigma[mass] ** 2 + problem.sigma[i] ** 2)
+    axes = np.array([-1 if u.axis is None else u.axis for u in problem.unknowns])
+    if share < 1 and np.mean(problem.measured[..., YAW_RATE] ** 2) < LEAST_TURN_RADPS**2:
+        found |= axes == YAW
+    return np.asarray(found & (axes >= 0))
 
 
 @dataclass(frozen=True)
@@ -368,13 +389,12 @@ def _moved(starts: Array, moves: Array) -> Array:
 def _compare(states: Array, measured: Array) -> tuple[Array, Array]:
     """Residual (…,12) of predicted against measured states (…,13), and its derivative (…,12,13) by the predicted."""
     residual, slope = np.zeros((*states.shape[:-1], 12)), np.zeros((*states.shape[:-1], 12, 13))
-    residual[..., 0:3] = states[..., 0:3] - measured[..., 0:3]
-    residual[..., 6:12] = states[..., 7:13] - measured[..., 7:13]
+    gap = states - measured
+    residual[..., 0:3], residual[..., 6:12] = gap[..., 0:3], gap[..., 7:13]
     slope[..., 0:3, 0:3], slope[..., 6:12, 7:13] = np.eye(3), np.eye(6)
     # Small turn from the measured to the predicted attitude, seen in the measured frame: 2 (q_m* ⊗ q_p)_vec.
     q_m, q_p = measured[..., ATTITUDE], states[..., ATTITUDE]
     same = np.sign(np.sum(q_m * q_p, axis=-1))[..., None]
-    turns = 2 * np.swapaxes(body_turns(same * q_m), -1, -2)  # (…,3,4)
+    slope[..., 3:6, 3:7] = turns = 2 * np.swapaxes(body_turns(same * q_m), -1, -2)  # (…,3,4)
     residual[..., 3:6] = np.einsum("...ij,...j->...i", turns, q_p)
-    slope[..., 3:6, 3:7] = turns
     return residual, slope

@@ -39,10 +39,17 @@ class FreeRun:
         self._windows = windows
 
     def __call__(
-        self, starts: Array, forces: Array, current_mps: Array, theta: Array, step_s: float, by_parameters: ByParameters
+        self,
+        starts: Array,
+        forces: Array,
+        current_mps: Array,
+        theta: Array,
+        step_s: float,
+        by_parameters: ByParameters,
+        tilted: Array | None = None,
     ) -> tuple[Array, Array, Array]:
         """States (W,K+1,13) from starts (W,13) with forces (W,K,n); derivatives by start error (…,13,12) and
-        parameters (…,13,P)."""
+        parameters (…,13,P). `tilted` (W,K+1,13): measured states whose roll and pitch are taken over."""
         w, steps = forces.shape[0], forces.shape[1]
         count = by_parameters.count
         states, by_start = np.empty((w, steps + 1, 13)), np.zeros((w, steps + 1, 13, 12))
@@ -56,6 +63,9 @@ class FreeRun:
             a, b, c, d = (_blocks(np.array(o), w) for o in out[1:])
             by_start[:, k + 1] = a @ by_start[:, k]
             by_p[:, k + 1] = a @ by_p[:, k] + by_parameters.step(k, b, c, d)
+            if tilted is not None:
+                states[:, k + 1], kept = with_tilt(states[:, k + 1], tilted[:, k + 1])
+                by_start[:, k + 1], by_p[:, k + 1] = kept @ by_start[:, k + 1], kept @ by_p[:, k + 1]
         return states, by_start, by_p
 
 
@@ -70,6 +80,29 @@ class ByParameters:
     def step(self, k: int, by_force: Array, by_current: Array, by_theta: Array) -> Array:
         """(W,13,P)."""
         return np.asarray(by_force @ self._force[:, k] + by_current @ self._current + by_theta @ self._theta)
+
+
+def with_tilt(states: Array, measured: Array) -> tuple[Array, Array]:
+    """States (W,13) with roll, pitch and their rates as `measured` (W,13), and the derivative (W,13,13) of it.
+
+    Where an autopilot holds them with thrust that nobody logged, they are an input and no prediction.
+    """
+    w, x, y, z = np.moveaxis(states[:, ATTITUDE], -1, 0)
+    sine, cosine = 2 * (w * z + x * y), 1 - 2 * (y**2 + z**2)
+    by_sine, by_cosine = cosine / (sine**2 + cosine**2), -sine / (sine**2 + cosine**2)
+    none = np.zeros_like(w)
+    by_sines, by_cosines = np.stack([2 * z, 2 * y, 2 * x, 2 * w]), np.stack([none, none, -4 * y, -4 * z])
+    turn = by_sine * by_sines + by_cosine * by_cosines  # (4,W): of the heading by the quaternion
+    wm, xm, ym, zm = np.moveaxis(measured[:, ATTITUDE], -1, 0)
+    half = (np.arctan2(sine, cosine) - np.arctan2(2 * (wm * zm + xm * ym), 1 - 2 * (ym**2 + zm**2))) / 2
+    c, s = np.cos(half), np.sin(half)  # measured attitude, turned about the vertical to the predicted heading
+    turned = np.stack([c * wm - s * zm, c * xm - s * ym, c * ym + s * xm, c * zm + s * wm], axis=-1)
+    by_heading = 0.5 * np.stack([-s * wm - c * zm, -s * xm - c * ym, -s * ym + c * xm, -s * zm + c * wm], axis=-1)
+    found, kept = states.copy(), np.tile(np.eye(13), (len(states), 1, 1))
+    found[:, ATTITUDE], found[:, 10:12] = turned, measured[:, 10:12]
+    kept[:, ATTITUDE, ATTITUDE] = by_heading[:, :, None] * turn.T[:, None, :]
+    kept[:, 10:12, 10:12] = 0.0
+    return found, kept
 
 
 def start_directions(starts: Array) -> Array:

@@ -23,11 +23,6 @@ Array = NDArray[np.float64]
 NAME = "identified"
 
 
-def check_writable(file: Path) -> None:
-    """A ShoalError where `write_parameter_set` would fail; call it before a long fit."""
-    atomic.check_file(file)
-
-
 def data_hash(data: Sequence[MotionData]) -> str:
     """Of all numbers that the fit has seen."""
     digest = hashlib.sha256()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from shoal.errors import ShoalError
@@ -24,22 +25,27 @@ def read_motion(path: Path, vehicle: Vehicle, name: str | None = None, columns: 
         return read_csv_log(path, columns, vehicle)
     folder = path.parent if path.name == "recording" and _is_run(path.parent) else path
     if folder.is_dir() and _is_run(folder):
-        return [_one(read_parquet(folder), name, path)]
+        run = read_parquet(folder)
+        return [from_recording(run, _chosen(run, name, path), str(path))]
     pieces = []
     for run in read_runs(path):
-        data = _one(run, name, path)
-        gaps = [(e.t_s, e.t_s + (issue.value or 0.0)) for e in run.events for issue in e.issues
-                if issue.code is Code.ODOMETRY_STALE and e.vehicle == (name or run.names[0])]  # fmt: skip
-        pieces += without_gaps(data, gaps)
+        pieces += pieces_of(run, _chosen(run, name, path), str(path))
     if not pieces:
         raise ShoalError(f"{path}: no connected motion; expected odometry and thrust without long gaps")
     return pieces
 
 
-def _one(run: Recording, name: str | None, path: Path) -> MotionData:
+def pieces_of(run: Recording, name: str, source: str, until_s: float = math.inf) -> list[MotionData]:
+    """One vehicle's motion between the gaps of its odometry, up to some time."""
+    gaps = [(e.t_s, e.t_s + (issue.value or 0.0)) for e in run.events for issue in e.issues
+            if issue.code is Code.ODOMETRY_STALE and e.vehicle == name]  # fmt: skip
+    return without_gaps(from_recording(run, name, source), [*gaps, (until_s, math.inf)])
+
+
+def _chosen(run: Recording, name: str | None, path: Path) -> str:
     if name is None and len(run.names) > 1:
         raise ShoalError(f"{path}: has {len(run.names)} vehicles; expected --name with one of {', '.join(run.names)}")
-    return from_recording(run, name or run.names[0], str(path))
+    return name or run.names[0]
 
 
 def _is_run(folder: Path) -> bool:

@@ -19,6 +19,7 @@ from shoal.codegen import compiled
 from shoal.errors import ShoalError
 from shoal.identification.dtw import warp
 from shoal.identification.fit import Fit
+from shoal.identification.free_run import with_tilt
 from shoal.identification.motion_data import MotionData
 from shoal.identification.thrust_model import ThrustTiming, force_sensitivities
 from shoal.messages.state import ATTITUDE
@@ -100,9 +101,11 @@ class Validation:
         return tuple(a.axis for a in self.axes if a.moved and not a.r2 >= GOOD_R2)
 
 
-def validate_replay(replay: Replay, data: Sequence[MotionData], window_s: float = 8.0) -> Validation:
-    """Free runs over windows that follow each other; none crosses a gap."""
-    runs = [found for d in data if (found := free_runs(replay, d, window_s)) is not None]
+def validate_replay(
+    replay: Replay, data: Sequence[MotionData], window_s: float = 8.0, tilt_measured: bool = False
+) -> Validation:
+    """Free runs over windows that follow each other; none crosses a gap. `tilt_measured`: see `free_runs`."""
+    runs = [found for d in data if (found := free_runs(replay, d, window_s, tilt_measured)) is not None]
     if not runs:
         raise ShoalError(
             f"{data[0].source}: no stretch of {RUN_IN_S + window_s:g} s; expected longer motion, or a shorter --window"
@@ -116,8 +119,13 @@ def validate_replay(replay: Replay, data: Sequence[MotionData], window_s: float 
     return Validation(replay.name, axes, float(np.sqrt(np.mean(off**2))), np.asarray(times_s), predicted, measured)
 
 
-def free_runs(replay: Replay, data: MotionData, window_s: float) -> tuple[Array, Array] | None:
-    """Predicted and measured states (W,K+1,13) of one piece; None if it is too short."""
+def free_runs(
+    replay: Replay, data: MotionData, window_s: float, tilt_measured: bool = False
+) -> tuple[Array, Array] | None:
+    """Predicted and measured states (W,K+1,13) of one piece; None if it is too short.
+
+    `tilt_measured`: roll and pitch are taken from the log, not predicted.
+    """
     data.check()
     if data.thrust_N.shape[1] != replay.vehicle.input_count:
         raise ShoalError(
@@ -144,7 +152,7 @@ def free_runs(replay: Replay, data: MotionData, window_s: float) -> tuple[Array,
         state = predicted[:, k].T
         for _ in range(parts):
             state = np.array(step(state, pushes[:, k].T, currents, thetas, dts))
-        predicted[:, k + 1] = state.T
+        predicted[:, k + 1] = with_tilt(state.T, measured[:, k + 1])[0] if tilt_measured else state.T
     return predicted, measured
 
 

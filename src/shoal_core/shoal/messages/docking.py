@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+ACCEPTED = "accepted"  # phase of a follower that has the order and has not moved yet
+
 
 @dataclass(frozen=True)
 class DockingOrder:
@@ -17,6 +19,8 @@ class DockingOrder:
     follower: str
     follower_port: str
     blind: bool = False  # by both navigations alone, without a camera
+    watch_port: str = ""  # whose camera the leader keeps on a place meanwhile; empty: on none
+    watch_m: tuple[float, float, float] = (0.0, 0.0, 0.0)  # that place, NED
 
 
 @dataclass(frozen=True)
@@ -31,3 +35,4 @@ class DockingFeedback:
     bearing_deg: float  # the larger of both cameras'
     tries: int
     reason: str  # of the last abort
+    refused: str = ""  # why the order of that number cannot be; what was under way goes on

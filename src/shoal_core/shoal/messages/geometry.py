@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -47,8 +48,28 @@ def all_pairs(vehicles: int) -> Pairs:
     return tuple(combinations(range(vehicles), 2))
 
 
-def distances_m(states: Array) -> Array:
-    """(T, V(V-1)/2) distances in the order of `all_pairs`; states (T,V,13)."""
+def distances_m(states: Array, hulls_m: Sequence[Array] = ()) -> Array:
+    """(T, V(V-1)/2) distances in the order of `all_pairs`; states (T,V,13).
+
+    `hulls_m`: each vehicle's points (P,3) in its body frame, the nearest two of which count; without them its centre.
+    """
     pairs = all_pairs(states.shape[1])
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    return np.asarray(np.linalg.norm(states[:, first, POSITION] - states[:, second, POSITION], axis=2))
+    found = np.asarray(np.linalg.norm(states[:, first, POSITION] - states[:, second, POSITION], axis=2))
+    for column, (a, b) in enumerate(pairs):
+        if len(hulls_m) and (hulls_m[a].any() or hulls_m[b].any()):
+            found[:, column] = _nearest_m(_points(states[:, a], hulls_m[a]), _points(states[:, b], hulls_m[b]))
+    return found
+
+
+def _points(states: Array, hull_m: Array) -> Array:
+    """(T,P,3) in the world, of states (T,13)."""
+    with np.errstate(invalid="ignore"):
+        turn = rotation_matrix(states[:, ATTITUDE])
+    return np.asarray(states[:, None, POSITION] + np.einsum("tij,pj->tpi", turn, hull_m))
+
+
+def _nearest_m(first: Array, second: Array) -> Array:
+    """(T,) of points (T,P,3) and (T,Q,3); one of the first at a time, to spare memory."""
+    gaps = [np.linalg.norm(second - first[:, i, None], axis=2).min(axis=1) for i in range(first.shape[1])]
+    return np.asarray(np.min(gaps, axis=0))

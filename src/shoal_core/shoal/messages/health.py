@@ -60,6 +60,8 @@ class Code(str, Enum):
     THRUSTER_REVERSED = "thruster_reversed"
     THRUSTER_STUCK = "thruster_stuck"
     THRUSTER_OUT_OF_USE = "thruster_out_of_use"
+    MODULE_SUSPECT = "module_suspect"
+    MODULE_DEAD = "module_dead"
     LIMIT_INFEASIBLE = "limit_infeasible"
     STALE_PLAN = "stale_plan"
     LOST_CONTACT = "lost_contact"

@@ -33,10 +33,12 @@ class Joining:
     counter: int
     joints: tuple[DrawnJoint, ...] = ()
     partners: tuple[tuple[str, ...], ...] = ()  # about to be joined, or just parted: neither distance nor sight
+    magnets: tuple[tuple[str, ...], ...] | None = None  # groups whose magnets are on; None: those of all partners
 
     def without(self, pair: frozenset[str]) -> Joining:
         """The order that undoes one joint."""
-        return Joining(self.counter + 1, tuple(j for j in self.joints if j.pair != pair), self.partners)
+        left = tuple(j for j in self.joints if j.pair != pair)
+        return Joining(self.counter + 1, left, self.partners, self.magnets)
 
 
 @dataclass(frozen=True)
@@ -48,3 +50,17 @@ class GroupCommand:
     term: int  # how often the group has changed its pilot: the highest is obeyed
     stamp_s: float
     thrust_N: Array  # (n,) inputs of the composite
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Whose controller steers a vehicle, and since when: of two the newer one counts, so that an older never wins."""
+
+    owner: str
+    assembly: int  # counter of the joining it belongs to
+    term: int = 0  # how often the group has changed its pilot since
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """Grows with every change of owner."""
+        return self.assembly, self.term

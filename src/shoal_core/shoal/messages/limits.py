@@ -10,10 +10,18 @@ from shoal.config.file_model import FileModel
 class Limits(FileModel):
     """Hard limits decide failure; soft ones are what the controller aims at."""
 
-    distance_soft_m: float = Field(default=2.0, gt=0, le=100)
-    distance_hard_m: float = Field(default=0.75, gt=0, le=100)
-    sight_soft_deg: float = Field(default=30.0, gt=0, lt=180)
-    sight_hard_deg: float = Field(default=60.0, gt=0, lt=180)
+    distance_soft_m: float = Field(
+        default=2.0, gt=0, le=100, description="distance between vehicles that is kept if possible"
+    )
+    distance_hard_m: float = Field(
+        default=0.75, gt=0, le=100, description="distance between vehicles that is never to be broken"
+    )
+    sight_soft_deg: float = Field(
+        default=30.0, gt=0, lt=180, description="angle off the bow within which a neighbour is kept if possible"
+    )
+    sight_hard_deg: float = Field(
+        default=60.0, gt=0, lt=180, description="angle off the bow beyond which sight is lost"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Limits:

@@ -18,11 +18,10 @@ from shoal.messages.preview import Preview
 class Orders:
     """Whatever is new; None: nothing."""
 
-    reference: Preview | None = None  # the common setpoint over the next seconds
+    reference: Preview | None = None  # the common setpoint over the next seconds, or everybody's own track
     placement: Placement | None = None
     stop: Literal["stop", "release"] | None = None
     issues: tuple[Issue, ...] = ()  # of guidance itself
     joining: Joining | None = None
     docking: DockingOrder | None = None
     pilot: Mapping[str, PilotInput] = field(default_factory=dict)  # what a vehicle's pilot sends, by vehicle
-    setpoints: Mapping[str, Preview] | None = None  # each vehicle's own, instead of the formation's, with a reference

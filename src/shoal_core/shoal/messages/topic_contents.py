@@ -42,10 +42,34 @@ CONTENTS: dict[Topic, str] = {
     t.RELEASE: "the counter of the STOP to be released",
     t.ASSEMBLY: 'JSON: `{"counter", "joints": [{"a", "b", "at_a_m", "at_b_m", "attitude": {x, y, z, w}}, …], '
     '"partners": '
-    "[[name, …], …]}`: who is rigidly joined to whom, as drawn: the point that both share in the body frame (FLU) of "
-    "each, and how b is turned against a; `partners` may come closer to each other than the limits say",
+    '[[name, …], …], "magnets": the same}`: who is rigidly joined to whom, as drawn: the point that both share in '
+    "the body frame (FLU) of each, and how b is turned against a; `partners` may come closer to each other than the "
+    "limits say; `magnets` are on within these groups, without it within those of the partners",
     t.SET_ASSEMBLY: "the same as an order: it is carried out if its counter is higher than the present one's; joints "
     "that are new close as the vehicles lie, joints that are missing open",
+    t.OWNER: 'JSON: `{"owner", "assembly" (counter), "term"}`: whose commands the thrusters obey, its own '
+    "while it swims alone, else the member that flies; with each change and every 0.4 s",
+    t.PLATFORM: 'JSON: `{"phases", "cells", "owners"}` by vessel, `"wanted"` (all cells), '
+    '`"owned"` (by one of them), `"complete"`, `"stage"`, `"over"`, `"stopped"`; 5 Hz',
+    t.SET_PLATFORM: "of a finished platform: the name of a blueprint of as many cells to reshape it into, or `part`",
+    t.TANK_POSE: "as the vessel-platform thesis has it: x along the tank, y across, heading from x to y; 30 Hz",
+    t.TANK_ACTUATION: "[n1, n2, α1, α2]: speeds in rev/s and angles in rad of the stern and the bow thruster",
+    t.TANK_REFERENCE: "x, y in m and theta in rad, in the tank's frame",
+    t.SET_DOCKING: 'JSON: `{"counter", "action": "dock|undock|cancel", "leader", "leader_port", "follower", '
+    '"follower_port", "blind", "watch_port", "watch_m"}`: the follower comes to the leader\'s port, or leaves it; '
+    "meanwhile the leader keeps the place `watch_m` ([x, y, z] in `map`) in the cone of `watch_port`'s camera, if "
+    "one is given; cancelled it goes back to the stand-off, cancelled once more both are let go; carried out if the "
+    "counter is higher than the last; STOP ends it",
+    t.DOCKING: 'JSON: `{"counter", "phase", "gap_m", "lateral_m", "angle_deg", "bearing_deg", "tries", "reason", '
+    '"refused"}`, '
+    "with numbers from the follower, by what it knows; `counter` is the newest order's that was heard, `phase` idle, "
+    "leads, accepted or one of docs/docking.md, `reason` the last abort's, `refused` why that order cannot be",
+    t.FIDUCIAL: "the other's fiducial as the vehicle's camera sees it: place in the observer's `base_link` (FLU), "
+    "orientation that of the other's `base_link`, stamped with the exposure; how camera and fiducial are mounted is "
+    "taken out already; from `dynamics` while two dock, from `tag_detector`, or from any other detector",
+    t.CAMERA_IMAGE: "mono8, rgb8, bgr8, rgba8 or bgra8 of the camera that watches a port, stamped with the exposure; "
+    "read while the port is about to dock",
+    t.CAMERA_INFO: "its calibration, plumb_bob, of images of the same size",
     t.GROUP_THRUST: 'JSON: `{"pilot", "assembly" (counter), "term", "stamp_s", "thrust_N": [N, …]}`: thrust of all '
     "inputs of a joined group, from the member that flies it; of two that fly the higher term is obeyed",
     t.ESTIMATE: "JSON: what a vehicle that is joined, or about to be, knows of its own motion: state, unknown wrench, "

@@ -1,7 +1,7 @@
 """Every topic once: name, type, QoS, publisher and subscribers. No ROS import: launch files, docs and tests read it.
 
-`{vehicle}`, `{other}` and `{thruster}` stand for names. Nodes open topics through `shoal_ros.endpoints`, so this table
-is what runs; `docs/ros.md` is held against it by a test.
+`{vehicle}`, `{other}`, `{thruster}` and `{port}` stand for names. Nodes open topics through `shoal_ros.endpoints`, so
+this table is what runs; `docs/ros.md` is held against it by a test.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Topic:
     source: str
     sinks: str
 
-    def of(self, vehicle: str = "", other: str = "", thruster: str = "") -> str:
+    def of(self, vehicle: str = "", other: str = "", thruster: str = "", port: str = "") -> str:
         """The topic's name with the blanks filled in."""
-        return self.name.format(vehicle=vehicle, other=other, thruster=thruster)
+        return self.name.format(vehicle=vehicle, other=other, thruster=thruster, port=port)
 
 
 CLOCK = Topic("/clock", "rosgraph_msgs/Clock", "clock", "dynamics", "all")
@@ -56,10 +56,27 @@ STOP_STATE = Topic(
 )
 ASSEMBLY = Topic("/fleet/assembly", "std_msgs/String", "latched", "dynamics", "mpc, guidance, gui, recorder")
 SET_ASSEMBLY = Topic("/fleet/set_assembly", "std_msgs/String", "reliable", "guidance, mpc, anybody", "dynamics")
+OWNER = Topic("/{vehicle}/owner", "std_msgs/String", "latest", "mpc", "fleet_manager")
+PLATFORM = Topic("/fleet/platform", "std_msgs/String", "latest", "fleet_manager", "gui, recorder")
+SET_PLATFORM = Topic("/fleet/set_platform", "std_msgs/String", "reliable", "gui, anybody", "fleet_manager")
+TANK_POSE = Topic("/vrpn_client_node/{vehicle}/pose", "geometry_msgs/PoseStamped", "sensor", "tank", "tank_bridge")
+TANK_ACTUATION = Topic("/actuation{vehicle}", "std_msgs/Float64MultiArray", "command", "tank_bridge", "vessels")
+TANK_REFERENCE = Topic("/reference{vehicle}", "geometry_msgs/Pose2D", "reliable", "anybody", "tank_bridge")
+SET_DOCKING = Topic(
+    "/fleet/set_docking", "std_msgs/String", "reliable", "guidance, gui, anybody", "mpc, dynamics, guidance, gui"
+)
+DOCKING = Topic("/{vehicle}/docking", "std_msgs/String", "latched", "mpc", "guidance, gui, recorder")
+FIDUCIAL = Topic(
+    "/{vehicle}/fiducial/{other}", "geometry_msgs/PoseWithCovarianceStamped", "sensor", "dynamics, tag_detector", "mpc"
+)
+CAMERA_IMAGE = Topic("/{vehicle}/camera/{port}/image_raw", "sensor_msgs/Image", "sensor", "a camera", "tag_detector")
+CAMERA_INFO = Topic(
+    "/{vehicle}/camera/{port}/camera_info", "sensor_msgs/CameraInfo", "sensor", "a camera", "tag_detector"
+)
 GROUP_THRUST = Topic("/{vehicle}/group_thrust", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
 ESTIMATE = Topic("/{vehicle}/estimate", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
 PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "pilot_pad, _web, _csv, _keyboard", "autopilot")
-LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "autopilot", "pilot_web")
+LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "autopilot", "pilot_web, gui")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DISTANCE = Topic("/{vehicle}/distance/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/DiagnosticArray", "events", "all", "gui, recorder")

@@ -107,6 +107,14 @@ WORDS: dict[Code, tuple[str, str]] = {
         "{subject} pushes whatever it is asked: out of use",
         "{subject} pushes whatever it is asked ({value:.0f} % sure): out of use",
     ),
+    Code.MODULE_SUSPECT: (
+        "all thrusters of module {subject} seem to do nothing; they are tested",
+        "all thrusters of module {subject} seem to do nothing; they are tested",
+    ),
+    Code.MODULE_DEAD: (
+        "module {subject} is dead: the others go on without it",
+        "module {subject} is dead: the others go on without it",
+    ),
     Code.THRUSTER_OUT_OF_USE: ("{subject} is out of use by order", "{subject} is out of use by order"),
     Code.LIMIT_INFEASIBLE: (
         "a hard limit on sight or distance cannot be kept",

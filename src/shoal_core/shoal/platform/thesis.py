@@ -39,12 +39,12 @@ class Legacy(FileModel):
 class BaseGains(FileModel):
     """Of a single vessel, per unit of the largest force or moment (Table 5.5)."""
 
-    p_per_m: float = Field(default=1.0, ge=0)
-    i_per_ms: float = Field(default=0.0, ge=0)
-    d_spm: float = Field(default=0.0, ge=0)
-    p_per_rad: float = Field(default=0.70 / (np.pi / 2), ge=0)
-    i_per_rads: float = Field(default=0.0, ge=0)
-    d_sprad: float = Field(default=0.15, ge=0)
+    p_per_m: float = Field(default=1.0, ge=0, description="proportional, of position")
+    i_per_ms: float = Field(default=0.0, ge=0, description="integral, of position")
+    d_spm: float = Field(default=0.0, ge=0, description="derivative, of position")
+    p_per_rad: float = Field(default=0.70 / (np.pi / 2), ge=0, description="proportional, of heading")
+    i_per_rads: float = Field(default=0.0, ge=0, description="integral, of heading")
+    d_sprad: float = Field(default=0.15, ge=0, description="derivative, of heading")
 
 
 @dataclass(frozen=True)

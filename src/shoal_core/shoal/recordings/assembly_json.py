@@ -21,7 +21,7 @@ from shoal.estimation.timing_bank import TimingEstimate
 from shoal.fleet.handover import Knowledge
 from shoal.frames import flu_to_frd, frd_to_flu
 from shoal.messages import topics
-from shoal.messages.joining import DrawnJoint, GroupCommand, Joining
+from shoal.messages.joining import DrawnJoint, GroupCommand, Joining, Ownership
 from shoal.messages.odometry import Odometry
 
 Array = NDArray[np.float64]
@@ -58,6 +58,7 @@ class _Assembly(FileModel):
     counter: int = Field(ge=0)
     joints: tuple[_Joint, ...] = ()
     partners: tuple[tuple[str, ...], ...] = ()
+    magnets: tuple[tuple[str, ...], ...] | None = None
 
 
 class _GroupThrust(FileModel):
@@ -66,6 +67,12 @@ class _GroupThrust(FileModel):
     term: int = Field(ge=0)
     stamp_s: float
     thrust_N: tuple[float, ...] = Field(min_length=1)
+
+
+class _Owner(FileModel):
+    owner: str
+    assembly: int = Field(ge=0)
+    term: int = Field(ge=0)
 
 
 class _Estimate(FileModel):
@@ -91,17 +98,18 @@ def joining_to_json(joining: Joining) -> str:
         }
         for j in joining.joints
     ]
-    return json.dumps({"counter": joining.counter, "joints": joints, "partners": joining.partners})
+    data = {"counter": joining.counter, "joints": joints, "partners": joining.partners}
+    return json.dumps(data if joining.magnets is None else {**data, "magnets": joining.magnets})
 
 
 def joining_from_json(text: str, topic: str = topics.ASSEMBLY.name) -> Joining:
     """A ShoalError with key, value and expectation when it cannot be believed."""
-    read = validate(Path(topic), _object(text, topic), _Assembly)
+    read = validate(Path(topic), json_object(text, topic), _Assembly)
     joints = tuple(
         DrawnJoint(j.a, j.b, flu_to_frd(np.array(j.at_a_m)), flu_to_frd(np.array(j.at_b_m)), j.attitude.array())
         for j in read.joints
     )
-    return Joining(read.counter, joints, read.partners)
+    return Joining(read.counter, joints, read.partners, read.magnets)
 
 
 def group_command_to_json(command: GroupCommand) -> str:
@@ -112,8 +120,19 @@ def group_command_to_json(command: GroupCommand) -> str:
 
 def group_command_from_json(text: str) -> GroupCommand:
     """The other way round."""
-    read = validate(Path(topics.GROUP_THRUST.name), _object(text, topics.GROUP_THRUST.name), _GroupThrust)
+    read = validate(Path(topics.GROUP_THRUST.name), json_object(text, topics.GROUP_THRUST.name), _GroupThrust)
     return GroupCommand(read.pilot, read.assembly, read.term, read.stamp_s, np.array(read.thrust_N))
+
+
+def ownership_to_json(ownership: Ownership) -> str:
+    """Of `/<vehicle>/owner`."""
+    return json.dumps({"owner": ownership.owner, "assembly": ownership.assembly, "term": ownership.term})
+
+
+def ownership_from_json(text: str) -> Ownership:
+    """The other way round."""
+    read = validate(Path(topics.OWNER.name), json_object(text, topics.OWNER.name), _Owner)
+    return Ownership(read.owner, read.assembly, read.term)
 
 
 def knowledge_to_json(known: Knowledge) -> str:
@@ -133,14 +152,15 @@ def knowledge_to_json(known: Knowledge) -> str:
 
 def knowledge_from_json(text: str) -> Knowledge:
     """The other way round."""
-    read = validate(Path(topics.ESTIMATE.name), _object(text, topics.ESTIMATE.name), _Estimate)
+    read = validate(Path(topics.ESTIMATE.name), json_object(text, topics.ESTIMATE.name), _Estimate)
     odometry = Odometry(read.stamp_s, np.array(read.state_ned_frd))
     timing = TimingEstimate(read.lag_s, read.delay_s, read.certainty)
     wrench, current = np.array(read.wrench_frd), np.array(read.current_ned_mps)
     return Knowledge(odometry, wrench, current, np.array(read.thrust_N), timing)
 
 
-def _object(text: str, topic: str) -> dict[str, Any]:
+def json_object(text: str, topic: str) -> dict[str, Any]:
+    """Or a ShoalError."""
     try:
         data = json.loads(text)
     except ValueError as error:

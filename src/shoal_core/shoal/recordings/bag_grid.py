@@ -30,6 +30,7 @@ class Notes:
     about: About
     limits: Limits
     thrust_bounds_N: Mapping[str, Array]
+    hulls_m: Mapping[str, Array]
     bounds: Mapping[str, float]
     outcome: Outcome | None
     must_see: tuple[tuple[str, str], ...] | None  # None: nobody wrote it down
@@ -67,6 +68,7 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
         must_see=_must_see(streams, names, notes.must_see),
         limits=notes.limits,
         thrust_bounds_N=bounds,
+        hulls_m={name: points for name, points in notes.hulls_m.items() if name in names},
         events=tuple(sorted(events, key=lambda event: (event.t_s, event.vehicle))),
         issue_shares=_issue_shares([h.issues for h in health]),
         bounds=notes.bounds,

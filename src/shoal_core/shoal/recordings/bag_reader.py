@@ -23,6 +23,7 @@ from shoal.recordings.bag_repair import is_whole, recover
 from shoal.recordings.bag_streams import read_streams
 from shoal.recordings.bag_windows import choose, overlap
 from shoal.recordings.recording import Outcome, Recording
+from shoal.vehicles.hull_points import hull_points_m
 
 Array = NDArray[np.float64]
 FOLLOW_PATH = "follow_path"  # the task where none is noted
@@ -73,30 +74,35 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
         }
     )
     outcome, pairs = known.get("outcome"), known.get("must_see")
-    limits, bounds_N = _of_fleet(known, fleet)
+    limits, bounds_N, hulls_m = _of_fleet(known, fleet)
     return Notes(
         about=about if about.condition else replace(about, condition="recorded"),
         limits=limits,
         thrust_bounds_N=bounds_N,
+        hulls_m=hulls_m,
         bounds=dict(known.get("bounds", {})),
         outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
         must_see=None if pairs is None else tuple((a, b) for a, b in pairs),
     )
 
 
-def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array]]:
-    """Limits and thrust bounds: of the fleet asked for, else as noted, else of the fleet that the recording names."""
+def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array], dict[str, Array]]:
+    """Limits, thrust bounds, hulls: of the fleet asked for, else as noted, else of the one that the recording names."""
     if asked is None and isinstance(known.get("limits"), dict):
-        bounds = known.get("thrust_bounds_N", {})
-        return older.limits_of(known["limits"]), {name: np.array(b, dtype=float) for name, b in bounds.items()}
+        return older.limits_of(known["limits"]), _arrays(known, "thrust_bounds_N"), _arrays(known, "hulls_m")
     name = asked or str(known.get("fleet", ""))
     if not name:
-        return Limits(), {}
+        return Limits(), {}, {}
     try:
         fleet = resolve_fleet(name)
     except ShoalError:
         if asked is not None:
             raise
-        return Limits(), {}  # recorded elsewhere, with a fleet file that is not here
+        return Limits(), {}, {}  # recorded elsewhere, with a fleet file that is not here
     vehicles = {member.name: member.vehicle() for member in fleet.vehicles}
-    return fleet.limits, {name: np.stack([v.thrust_min_N, v.thrust_max_N]) for name, v in vehicles.items()}
+    bounds_N = {name: np.stack([v.thrust_min_N, v.thrust_max_N]) for name, v in vehicles.items()}
+    return fleet.limits, bounds_N, {name: hull for name, v in vehicles.items() if (hull := hull_points_m(v)).any()}
+
+
+def _arrays(known: Mapping[str, Any], key: str) -> dict[str, Array]:
+    return {name: np.array(values, dtype=float) for name, values in known.get(key, {}).items()}

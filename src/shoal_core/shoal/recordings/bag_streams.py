@@ -165,7 +165,7 @@ def _message_taker(topic: str, kind: str, found: Streams, setpoint: str) -> Call
 
 
 def _take_odometry(found: Streams, topic: str, log_ns: int, data: bytes) -> None:
-    """Whose it is follows from `bluerov2/base_link`, or from `/bluerov2/odometry`."""
+    """Whose it is follows from `rov1/base_link`, or from `/rov1/odometry`."""
     message = read_odometry(data)
     child = message.child_frame.strip("/")
     vehicle = child.split("/")[0] if "/" in child else topic.strip("/").split("/")[0]

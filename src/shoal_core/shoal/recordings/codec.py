@@ -31,11 +31,14 @@ from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION, RATE, SIZE, VELOCITY
+from shoal.messages.track import NO_TRACKS, SurfaceTrack
 from shoal.recordings import cdr, typestore
 
 Array = NDArray[np.float64]
 WORLD = cdr.WORLD
 ECHO = re.compile(r"heard=([^:]+):(-?\d{1,20}):(-?\d{1,20})")
+NUMBER = r"(-?\d{1,12}\.\d{6})"
+TRACK = re.compile(rf"track=([^:]+):{NUMBER}:{NUMBER}:{NUMBER}:{NUMBER}:{NUMBER}")
 FLEET = "fleet"  # joint name of the common setpoint
 ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
@@ -155,7 +158,7 @@ def _echoes_in(names: tuple[str, ...]) -> Mapping[str, Echo]:
 def preview_to_bytes(preview: Preview, stamp_s: float, name: str = FLEET) -> bytes:
     """Without headings the rotations are all zero, which is no rotation at all: 'not given'."""
     headings = preview.headings_rad
-    names = (name, *_echoes_out(preview.heard))
+    names = (name, *_echoes_out(preview.heard), *_tracks_out(preview.tracks))
     return _to_bytes(names, stamp_s, preview.times_s, preview.positions_m, preview.velocities_mps, headings)
 
 
@@ -167,7 +170,31 @@ def preview_from_bytes(data: bytes) -> Preview:
     _, times, positions, velocities = _in_core(trajectory)
     if not (times[1:] > times[:-1]).all():
         raise ShoalError("reference: time_from_start does not rise; expected increasing times")
-    return Preview(times, positions, velocities, _headings(trajectory), _echoes_in(trajectory.names))
+    heard, tracks = _echoes_in(trajectory.names), _tracks_in(trajectory.names)
+    return Preview(times, positions, velocities, _headings(trajectory), heard, tracks)
+
+
+def _tracks_out(tracks: Mapping[str, SurfaceTrack]) -> list[str]:
+    """track=vehicle:east:north:yaw:velocity east:north; in metres and radians, yaw from east to north."""
+    found = []
+    for who, t in tracks.items():
+        numbers = t.y_m, t.x_m, np.pi / 2 - t.heading_rad, t.vy_mps, t.vx_mps
+        found.append(":".join([f"track={who}", *(f"{number:.6f}" for number in numbers)]))
+    return found
+
+
+def _tracks_in(names: tuple[str, ...]) -> Mapping[str, SurfaceTrack]:
+    """ShoalError for a track that cannot be read: whoever it is for must not fall back to the formation."""
+    found = {}
+    for name in names[1:]:
+        if not name.startswith("track="):
+            continue
+        match = TRACK.fullmatch(name)
+        if match is None:
+            raise ShoalError(f"reference: '{name[:80]}'; expected track=vehicle:east:north:yaw:velocity east:north")
+        east, north, yaw, velocity_east, velocity_north = (float(number) for number in match.groups()[1:])
+        found[match[1]] = SurfaceTrack(north, east, np.pi / 2 - yaw, velocity_north, velocity_east)
+    return found or NO_TRACKS
 
 
 def _headings(trajectory: cdr.Trajectory) -> Array | None:

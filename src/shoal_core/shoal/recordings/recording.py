@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.geometry import distances_m
 from shoal.messages.health import Code, Issue, Mode, Severity
 from shoal.messages.limits import Limits
 from shoal.messages.state import POSITION
@@ -98,6 +100,7 @@ class Recording:
     must_see: tuple[tuple[int, int], ...]  # (seer, seen)
     limits: Limits = DEFAULT_LIMITS
     thrust_bounds_N: Mapping[str, Array] = field(default_factory=dict)  # (2,n) least, most; without those not known
+    hulls_m: Mapping[str, Array] = field(default_factory=dict)  # (P,3) points of those that are more than a centre
     events: tuple[HealthEvent, ...] = ()
     issue_shares: Mapping[str, float] = field(default_factory=dict)  # by sentence: share of all vehicles' control steps
     bounds: Mapping[str, float] = field(default_factory=dict)  # by metric: of the task or condition, not the usual one
@@ -131,6 +134,11 @@ class Recording:
     def duration_s(self) -> float:
         """Simulated time covered."""
         return float(self.times_s[-1] - self.times_s[0])
+
+    @cached_property
+    def distances_m(self) -> Array:
+        """(T, V(V-1)/2) between hulls, in the order of `all_pairs`."""
+        return distances_m(self.states, [self.hulls_m.get(name, np.zeros((1, 3))) for name in self.names])
 
     @property
     def centroid_m(self) -> Array:

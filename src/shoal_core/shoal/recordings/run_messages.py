@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.messages import topics
-from shoal.messages.geometry import all_pairs, distances_m, fov_angles_deg
+from shoal.messages.geometry import all_pairs, fov_angles_deg
 from shoal.messages.health import Health, Issue, Mode
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
@@ -60,6 +60,7 @@ def _notes(recording: Recording) -> dict[str, Any]:
     return asdict(recording.about) | {
         "limits": recording.limits.model_dump(),
         "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
+        "hulls_m": {name: points.tolist() for name, points in recording.hulls_m.items()},
         "bounds": dict(recording.bounds),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
         "must_see": [[names[a], names[b]] for a, b in recording.must_see],
@@ -81,7 +82,7 @@ def _vehicle(recording: Recording, v: int) -> Iterator[Item]:
 
 
 def _fleet(recording: Recording) -> Iterator[Item]:
-    fov, distance = fov_angles_deg(recording.states, recording.must_see), distances_m(recording.states)
+    fov, distance = fov_angles_deg(recording.states, recording.must_see), recording.distances_m
     names = recording.names
     seen = [topics.FOV.of(names[a], names[b]) for a, b in recording.must_see]
     apart = [topics.DISTANCE.of(names[a], names[b]) for a, b in all_pairs(len(names))]

@@ -30,13 +30,15 @@ def write_bag_report(name: str, recordings: Sequence[Recording], out: Path) -> t
     metrics = [metric.info.model_dump(mode="json") for metric in all_metrics(tasks)]
     store.write_json("campaign.json", {"campaign": {"name": name}, "metrics": metrics, "jobs": len(recordings)})
     stamp = {"machine": machine_class(), "finished_utc": datetime.now(timezone.utc).isoformat(timespec="seconds")}
+    flown: dict[str, Recording] = {}
     for number, (recording, summary) in enumerate(zip(recordings, summaries, strict=True)):
         # Rounds of one test are runs of one cell: their number takes the place of a seed.
         seed = summary.seed if len(recordings) == 1 else number
         row = summary_row(summary.model_copy(update={"seed": seed}), _key(summary, number)) | stamp
         store.put(row, series_table(row["key"], recording, SERIES_STEP_S))
+        flown[str(row["key"])] = recording
     atomic.write_json(out / "summary.json", [summary.model_dump(mode="json") for summary in summaries])
-    return summaries, write_report(out)[0]
+    return summaries, write_report(out, recordings=flown)[0]
 
 
 def _key(summary: Summary, number: int) -> str:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ from shoal.errors import ShoalError
 from shoal.evaluation.metric import MetricInfo
 from shoal.evaluation.reference_results import ReferenceResults, load_reference
 from shoal.evaluation.statistics import CellStatistics, cell_key, cells_of, failure_rate
+from shoal.recordings.recording import Recording
+from shoal.reports.assembly_parts import assembly_parts
 from shoal.reports.bands import cell_picture, median_peak_shifts
+from shoal.reports.page import Part
 from shoal.reports.tables import Table, failure_table, goal_table, group_table, issue_table, shift_table
 
 WORST_SHOWN = 20
@@ -41,11 +45,17 @@ class Report:
     missing: list[tuple[str, int]]  # cells that lack runs, and how many
     missing_words: str
     reference: ReferenceResults
+    joined: list[Part]  # sections on assemblies and joints
 
 
-def write_report(folder: Path, out: Path | None = None) -> tuple[Path, Path]:
-    """Write `report.html` and `summary.md` into `out` (the campaign's own folder unless given)."""
-    report = make_report(folder, out or folder)
+def write_report(
+    folder: Path, out: Path | None = None, recordings: Mapping[str, Recording] | None = None
+) -> tuple[Path, Path]:
+    """Write `report.html` and `summary.md` into `out` (the campaign's own folder unless given).
+
+    `recordings`: by key, of runs that are not among the campaign's own.
+    """
+    report = make_report(folder, out or folder, recordings)
     target = out or folder
     target.mkdir(parents=True, exist_ok=True)
     files = target / "report.html", target / "summary.md"
@@ -54,7 +64,7 @@ def write_report(folder: Path, out: Path | None = None) -> tuple[Path, Path]:
     return files
 
 
-def make_report(folder: Path, out: Path) -> Report:
+def make_report(folder: Path, out: Path, recordings: Mapping[str, Recording] | None = None) -> Report:
     """Read the campaign's directory. A campaign that still runs, or was killed, is reported as far as it came."""
     if not (folder / "rows").is_dir():
         raise ShoalError(f"{folder}: holds no rows/; expected a directory that `shoal campaign run` wrote")
@@ -78,6 +88,7 @@ def make_report(folder: Path, out: Path) -> Report:
         missing=_missing(rows, about),
         missing_words=f"{len(rows)} of {about.get('jobs', len(rows))} runs",
         reference=reference,
+        joined=assembly_parts(rows, recordings or {}, folder),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frames import rotation_matrix
-from shoal.messages.geometry import all_pairs, distances_m, fov_angles_deg
+from shoal.messages.geometry import all_pairs, fov_angles_deg
 from shoal.messages.health import Mode
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.messages.wording import MODES
@@ -36,7 +36,7 @@ class Scene:
 
     def __init__(self, recording: Recording, figure: Any) -> None:
         self.recording = recording
-        self.fov, self.distance = fov_angles_deg(recording.states, recording.must_see), distances_m(recording.states)
+        self.fov, self.distance = fov_angles_deg(recording.states, recording.must_see), recording.distances_m
         margins = {"left": 0.01, "right": 0.98, "top": 0.9, "bottom": 0.09, "hspace": 0.28}
         grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1.0), **margins)
         self.space = figure.add_subplot(grid[:, 0], projection="3d")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,10 @@ class Fiducial:
     widest_deg: float = 70.0  # between its normal and the direction to the camera
 
 
+def _always(eye_m: Array, marker_m: Array) -> bool:
+    return True
+
+
 class FiducialCamera:
     """Of one vehicle, for the fiducial of one other. Every exposure draws the same number of random values."""
 
@@ -55,25 +60,39 @@ class FiducialCamera:
         self._last_slot = -1
         self._waiting: deque[FiducialPose] = deque()
 
-    def look(self, t_s: float, own: Array, other: Array) -> list[FiducialPose]:
-        """What arrives at `t_s`; `own` and `other` (13,): the true states now."""
+    def look(
+        self, t_s: float, own: Array, other: Array, clear: Callable[[Array, Array], bool] = _always
+    ) -> list[FiducialPose]:
+        """What arrives at `t_s`; `own` and `other` (13,): the true states now.
+
+        `clear`: whether nobody else is between two places (3,) NED, the camera's and the fiducial's.
+        """
         c = self.camera
         slot = math.floor(t_s * c.rate_hz + _EDGE)
         if slot > self._last_slot:
             self._last_slot = slot
             noise, luck = self._rng.standard_normal(6), self._rng.random()
             found = self._detect(t_s, own, other, noise)
-            if found is not None and luck >= c.dropout:
+            if found is not None and luck >= c.dropout and clear(*self._line(own, other)):
                 self._waiting.append(found)
         arrived = []
         while self._waiting and self._waiting[0].stamp_s + c.latency_s <= t_s + _EDGE:
             arrived.append(self._waiting.popleft())
         return arrived
 
+    def forget(self) -> None:
+        """What has been exposed and has not arrived: nobody asks for it any more."""
+        self._waiting.clear()
+
     def bearing_deg(self, own: Array, other: Array) -> float:
         """Of the fiducial, off the camera's axis."""
         ray, range_m = self._ray(own, other)
         return math.degrees(math.acos(float(np.clip(ray @ self._axis / max(range_m, 1e-12), -1.0, 1.0))))
+
+    def _line(self, own: Array, other: Array) -> tuple[Array, Array]:
+        """From where to where it looks, NED."""
+        eye_m = own[POSITION] + matrix(own[ATTITUDE]) @ np.array(self.camera.place_m)
+        return eye_m, other[POSITION] + matrix(other[ATTITUDE]) @ np.array(self.fiducial.place_m)
 
     def _ray(self, own: Array, other: Array) -> tuple[Array, float]:
         """From the camera to the fiducial, own body frame."""

@@ -17,6 +17,7 @@ from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import find_config, load_yaml
 from shoal.fleet.link import LinkSettings
 from shoal.simulation.currents import Current
+from shoal.simulation.fault_entry import Fault as Fault
 from shoal.simulation.navigation_errors import Jumps, Outliers, Spells
 
 
@@ -180,9 +181,10 @@ class Sensors(FileModel):
 
 
 class Environment(FileModel):
-    """The water. Currents add up."""
+    """The water, and the air above it. Currents add up."""
 
     currents: tuple[Current, ...] = ()
+    wind_N: tuple[float, float] = (0.0, 0.0)  # on every hull that floats, amid its waterline; north and east
 
 
 class Start(FileModel):
@@ -220,70 +222,6 @@ class FormationChange(FileModel):
     def _radius_of_a_ring(self) -> FormationChange:
         if self.radius_m is not None and self.kind not in (None, "ring"):
             raise ValueError(f"kind is '{self.kind}'; expected radius_m with kind 'ring' only")
-        return self
-
-
-FaultKind = Literal[
-    "thrusters_dead",  # all of them: they give nothing
-    "module_dead",  # the thrusters of one module of an assembly give nothing
-    "thruster_dead",  # one gives nothing
-    "thruster_weak",  # one gives only a share of what is asked
-    "thruster_reversed",  # one pushes the other way
-    "thruster_stuck",  # one gives force_N, whatever is asked, STOP included
-    "frozen",  # the vehicle is held fast where it is
-    "radio_silent",  # sends no plans
-    "plans_frozen",  # sends the plan of when that began again and again, with fresh stamps
-    "plans_offset",  # sends plans that are off by offset_m
-    "absurd_stamp",  # plans are stamped 1000 s in the future, with a sequence number to match
-    "reboot",  # its controller is down, and starts with empty memory at to_s,
-    "joint_breaks",  # whatever joins it to others opens, and nobody is informed
-]
-
-
-class Fault(FileModel):
-    """What fails for a while."""
-
-    vehicle: int = Field(ge=0)  # index in the fleet
-    kind: FaultKind
-    from_s: float = Field(default=0.0, ge=0)
-    to_s: float | None = None  # None: until the end
-    offset_m: Vector = (0.0, 0.0, 0.0)  # NED, of plans_offset
-    thruster: str | None = None  # by name; of the kinds thruster_…
-    module: str | None = None  # by name; of module_dead
-    share: float | None = Field(default=None, ge=0, lt=1)  # of thruster_weak
-    force_N: float | None = None  # of thruster_stuck, along the thruster's direction
-
-    def lasts(self, t_s: float) -> bool:
-        """Whether it is on at that time."""
-        return self.from_s <= t_s and (self.to_s is None or t_s < self.to_s)
-
-    @model_validator(mode="after")
-    def _offset_of_plans(self) -> Fault:
-        if (self.kind == "plans_offset") != any(self.offset_m):
-            raise ValueError(
-                f"offset_m is {list(self.offset_m)} with kind '{self.kind}'; expected one with kind 'plans_offset' only"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _details_of_the_kind(self) -> Fault:
-        belongs = {
-            "thruster": self.kind.startswith("thruster_"),
-            "module": self.kind == "module_dead",
-            "share": self.kind == "thruster_weak",
-            "force_N": self.kind == "thruster_stuck",
-        }
-        for key, wanted in belongs.items():
-            given = getattr(self, key)
-            if wanted != (given is not None):
-                expected = f"expected a {key}" if wanted else f"expected no {key}"
-                raise ValueError(f"{key} is {given} with kind '{self.kind}'; {expected} with that kind")
-        return self
-
-    @model_validator(mode="after")
-    def _runs_forward(self) -> Fault:
-        if self.to_s is not None and self.to_s <= self.from_s:
-            raise ValueError(f"to_s is {self.to_s}; expected more than from_s = {self.from_s}")
         return self
 
 

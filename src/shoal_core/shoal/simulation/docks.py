@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.docking.ports_by_name import port_of
 from shoal.errors import ShoalError
+from shoal.frames import matrix
 from shoal.messages.relative_pose import FiducialPose
+from shoal.messages.state import ATTITUDE, POSITION
 from shoal.simulation.camera import CameraModel, Fiducial, FiducialCamera
 from shoal.simulation.conditions import FiducialSensor
-from shoal.simulation.contact import Berth, Contacts
+from shoal.simulation.contact import Berth, Contacts, closest, hull_of
 from shoal.simulation.plant import Plant
 from shoal.vehicles.ports import Mating, Port, mating
 
@@ -39,6 +43,17 @@ class Dock:
     cameras: dict[str, FiducialCamera]  # of each of the two, if its port has one
     latch: Latch | None = None
 
+    @property
+    def pair(self) -> frozenset[str]:
+        """Both names."""
+        return frozenset((self.leader, self.follower))
+
+    @property
+    def ports(self) -> tuple[str, str, str, str]:
+        """Leader and its port, follower and its port."""
+        berth = self.contacts.berth
+        return self.leader, berth.port_first.name, self.follower, berth.port_second.name
+
 
 class Docks:
     """Of a whole fleet; empty until somebody is about to dock."""
@@ -55,11 +70,11 @@ class Docks:
     def open(self, leader: str, leader_port: str, follower: str, follower_port: str) -> Dock:
         """From now on these ports may latch."""
         pair = frozenset((leader, follower))
-        if pair in self.all:
-            self.all[pair].contacts.armed = True
-            return self.all[pair]
-        first, second = self._names.index(leader), self._names.index(follower)
         ports = self.port(leader, leader_port), self.port(follower, follower_port)
+        if (there := self.all.get(pair)) is not None and there.ports == (leader, leader_port, follower, follower_port):
+            there.contacts.armed = True
+            return there
+        first, second = self._names.index(leader), self._names.index(follower)
         cameras = {}
         for (i, name), own, other in zip(((first, leader), (second, follower)), ports, reversed(ports), strict=True):
             if own.camera is not None and other.marker is not None and self._sensor.enabled:
@@ -68,6 +83,11 @@ class Docks:
         contacts = Contacts(self._plant, Berth(first, second, *ports))
         self.all[pair] = Dock(leader, follower, contacts, cameras)
         return self.all[pair]
+
+    def disarm(self, a: str, b: str) -> None:
+        """Nobody is to latch any more; two that have stay so."""
+        if (dock := self.all.get(frozenset((a, b)))) is not None:
+            dock.contacts.armed = False
 
     def release(self, a: str, b: str) -> None:
         """Open the latch; the ports do not catch again until they are opened for docking anew."""
@@ -95,21 +115,34 @@ class Docks:
         found: dict[str, list[FiducialPose]] = {}
         for dock in self.all.values():
             if dock.contacts.latched:
+                for camera in dock.cameras.values():
+                    camera.forget()
                 continue
             for name, camera in dock.cameras.items():
                 other = dock.follower if name == dock.leader else dock.leader
                 own, seen = (self._plant.states[self._names.index(n)] for n in (name, other))
-                if arrived := camera.look(t_s, own, seen):
+                if arrived := camera.look(t_s, own, seen, partial(self._clear, (name, other))):
                     found.setdefault(name, []).extend(arrived)
         return found
 
+    def _clear(self, pair: tuple[str, str], eye_m: Array, marker_m: Array) -> bool:
+        """Whether no hull of a third vehicle hides the one from the other."""
+        for name, entry, state in zip(self._names, self._plant.vehicles, self._plant.states, strict=True):
+            if name in pair:
+                continue
+            turn = matrix(state[ATTITUDE])
+            for capsule in hull_of(entry.vehicle.size_m):
+                ends = (state[POSITION] + turn @ end for end in (capsule.start_m, capsule.end_m))
+                here, there = closest(eye_m, marker_m, *ends)
+                if float(np.linalg.norm(here - there)) < capsule.radius_m:
+                    return False
+        return True
+
     def port(self, vehicle: str, name: str) -> Port:
         """By name; of the vehicle as it is."""
-        ports = {p.name: p for p in self._plant.vehicles[self._names.index(vehicle)].vehicle.ports}
-        if name not in ports:
-            known = ", ".join(ports) or "none: its file has no ports"
-            raise ShoalError(f"docking: '{vehicle}' has no port '{name}'; expected one of {known}")
-        return ports[name]
+        if vehicle not in self._names:
+            raise ShoalError(f"docking: '{vehicle}' is unknown; expected one of {', '.join(self._names)}")
+        return port_of(vehicle, self._plant.vehicles[self._names.index(vehicle)].vehicle.ports, name)
 
     def _model(self, port: Port) -> CameraModel:
         s, c = self._sensor, port.camera

@@ -11,7 +11,7 @@ from shoal.config.file_model import Vector
 from shoal.errors import ShoalError
 from shoal.messages.health import Code
 from shoal.recordings.recording import TrueFault
-from shoal.simulation.conditions import Fault
+from shoal.simulation.fault_entry import Fault
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
@@ -38,14 +38,14 @@ class Faults:
     @property
     def of_thrusters(self) -> tuple[TrueFault, ...]:
         """What moves a vehicle otherwise than its thrusters were asked to, and how that should be reported."""
-        kinds = ("thrusters_dead", "module_dead", "frozen")
-        return tuple(
-            TrueFault(fault.from_s, name, Code(fault.kind), fault.thruster)
-            if fault.thruster is not None and fault.to_s is None
-            else TrueFault(fault.from_s, name)
-            for name, fault in self._faults
-            if fault.thruster is not None or fault.kind in kinds
-        )
+        found = []
+        for name, fault in self._faults:
+            what = fault.thruster or fault.module
+            if what is not None and fault.to_s is None:
+                found.append(TrueFault(fault.from_s, name, Code(fault.kind), what))
+            elif what is not None or fault.kind in ("thrusters_dead", "frozen"):
+                found.append(TrueFault(fault.from_s, name))
+        return tuple(found)
 
     def __bool__(self) -> bool:
         return bool(self._faults)
@@ -68,6 +68,10 @@ class Faults:
                     gain = -1.0 if fault.kind == "thruster_reversed" else fault.share or 0.0
                     command_N[inputs] *= gain
         return command_N
+
+    def late_s(self, name: str, t_s: float) -> float:
+        """How much later a command of that time acts than without a fault."""
+        return sum(f.late_s or 0.0 for who, f in self._faults if who == name and f.lasts(t_s))
 
     def frozen(self, name: str, t_s: float) -> bool:
         """Held fast where it is."""
@@ -99,6 +103,24 @@ class Faults:
     def absurd_stamp(self, name: str, t_s: float) -> bool:
         """Its plans are stamped, and counted, far in the future."""
         return self._is(name, t_s, "absurd_stamp")
+
+    @property
+    def of_links(self) -> bool:
+        """Whether plans are ever lost or late by a fault."""
+        return any(f.kind in ("link_loss", "link_delay") for _, f in self._faults)
+
+    def of_link(self, t_s: float, sender: str, receiver: str) -> tuple[float, float]:
+        """Share of the plans lost between two, and the delay in s: what the radios at both ends cost."""
+        kept, delay_s = 1.0, 0.0
+        for who, fault in self._faults:
+            if who in (sender, receiver) and fault.lasts(t_s):
+                kept *= 1.0 - (fault.share or 0.0) if fault.kind == "link_loss" else 1.0
+                delay_s += fault.delay_s or 0.0
+        return 1.0 - kept, delay_s
+
+    def of_sensors(self, name: str) -> list[Fault]:
+        """In the condition's order."""
+        return [fault for who, fault in self._faults if who == name and fault.kind.startswith("sensor_")]
 
     def _is(self, name: str, t_s: float, *kinds: str) -> bool:
         return any(name == who and f.kind in kinds and f.lasts(t_s) for who, f in self._faults)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
 
-from shoal.assembly.joints import Assembly, Joint
 from shoal.fleet.handover import Knowledge
 from shoal.fleet.membership import Membership
 from shoal.fleet.runtime import VehicleRuntime
@@ -38,9 +37,8 @@ class JoinedFlights:
             return
         if self._world.connectors is None:
             self._join_as_ordered(joining)
-        else:  # magnets catch by themselves; they let go of whoever is not to be joined any more
-            self._world.connectors.arm(joining.partners)
-            self._let_go(joining)
+        else:
+            self._world.carry_out(joining)
         self.joining = joining
         known = {name: self._shifted(m.knowledge(), -self._ahead_s(name, t_s)) for name, m in self.memberships.items()}
         for name, member in self.memberships.items():
@@ -60,15 +58,6 @@ class JoinedFlights:
         for joint in joining.joints:
             if joint.pair not in before and joint.pair not in there:  # a latch may have joined them already
                 world.attach(joint.a, joint.b, joint.at_a_m)
-
-    def _let_go(self, joining: Joining) -> None:
-        """Of every joint in the water whose ends are neither in one group nor about to be."""
-        drawn = (Joint(j.a, j.b, j.at_a_m, j.at_b_m, j.attitude) for j in joining.joints)
-        wanted = Assembly(dict(self._world.assembly.modules), tuple(drawn)).groups()
-        kept = [set(group) for group in (*wanted, *joining.partners)]
-        for joint in self._world.assembly.joints:
-            if not any(joint.pair <= group for group in kept):
-                self._world.detach(joint.a, joint.b)
 
     def restarted(self, name: str, t_s: float) -> None:
         """Its controller comes back with an empty memory, and is sent the present assembly."""

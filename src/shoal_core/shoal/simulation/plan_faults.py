@@ -9,7 +9,7 @@ import numpy as np
 from shoal.messages.plan import Plan
 from shoal.simulation.faults import Faults
 
-RADIO_FAULTS = ("radio_silent", "reboot", "plans_frozen", "plans_offset", "absurd_stamp")
+RADIO_FAULTS = ("radio_silent", "reboot", "plans_frozen", "plans_offset", "absurd_stamp", "link_loss", "link_delay")
 ABSURD_S, ABSURD_SEQUENCE = 1000.0, 10**9
 
 

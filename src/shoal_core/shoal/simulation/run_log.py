@@ -18,6 +18,7 @@ from shoal.recordings.recording import HealthEvent, Recording
 from shoal.simulation.water import still_water
 from shoal.simulation.world import World
 from shoal.vehicles.description import Vehicle
+from shoal.vehicles.hull_points import hull_points_m
 
 Array = NDArray[np.float64]
 GUIDANCE = "guidance"  # whose events these are, among the vehicles'
@@ -85,7 +86,8 @@ class RunLog:
         self._thrust[name][k] = command.thrust_N
         self._slack[k, i], self._mode[k, i] = health.slack_soft, int(health.mode)
         if health.thruster_lag_s is not None and health.actuation_delay_s is not None:
-            self._timing_error[k, i] = health.thruster_lag_s + health.actuation_delay_s - self._true_s[i]
+            true_s = self._true_s[i] + self._world.faults.late_s(name, t_s)
+            self._timing_error[k, i] = health.thruster_lag_s + health.actuation_delay_s - true_s
         self._age[k, i] = max(health.neighbour_age_s.values(), default=0.0)
         if k % self._every == 0:
             self._plan_times[k // self._every] = t_s
@@ -157,6 +159,7 @@ class RunLog:
             must_see=tuple((index[a], index[b]) for a, b in (placement.sight if placement else ())),
             limits=world.fleet.limits,
             thrust_bounds_N={m.name: _thrust_bounds_N(m.vehicle()) for m in world.fleet.vehicles},
+            hulls_m=_hulls_m(world),
             events=tuple(self._events),
             true_faults=world.faults.of_thrusters,
             issue_shares={text: count / steps for text, count in self._issue_steps.items()},
@@ -176,6 +179,12 @@ class RunLog:
 
 def _thrust_bounds_N(vehicle: Vehicle) -> Array:
     return np.stack([vehicle.thrust_min_N, vehicle.thrust_max_N])
+
+
+def _hulls_m(world: World) -> dict[str, Array]:
+    """Of those whose centre is not all there is to them; members of a group have a state, and so a centre, each."""
+    points = {m.name: hull_points_m(m.vehicle()) for m in world.fleet.vehicles}
+    return {name: hull for name, hull in points.items() if hull.any()}
 
 
 def _true_timing_s(world: World) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,9 @@ from shoal.frames import from_yaw, multiply
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.simulation.conditions import Sensors
+from shoal.simulation.fault_entry import Fault
 from shoal.simulation.navigation_errors import NavigationErrors
+from shoal.simulation.sensor_faults import SensorFaults
 
 Array = NDArray[np.float64]
 _EDGE = 1e-9  # seconds; times are sums of steps
@@ -26,8 +29,8 @@ class OdometrySensor:
     values whatever the settings, so that two conditions with the same seed differ by their settings alone.
     """
 
-    def __init__(self, settings: Sensors, rng: np.random.Generator) -> None:
-        self.settings = settings
+    def __init__(self, settings: Sensors, rng: np.random.Generator, faults: Sequence[Fault] = ()) -> None:
+        self.settings, self._faults = settings, SensorFaults(faults) if faults else None
         self._rng = rng
         self.position_bias_m: Array = np.asarray(settings.position_bias_m) + (
             settings.position_bias_std_m * rng.standard_normal(3)
@@ -55,8 +58,10 @@ class OdometrySensor:
             if slot <= self._last_slot:
                 return
             self._last_slot = slot
-        measured = self._measure(t_s, state)
-        if not self._errors.silent(t_s):
+        measured: Odometry | None = self._measure(t_s, state)
+        if self._faults is not None and measured is not None:
+            measured = self._faults.spoil(t_s, measured)
+        if measured is not None and not self._errors.silent(t_s):
             self._on_the_way.append((t_s + self.settings.latency_s, measured))
 
     def latest(self, t_s: float) -> Odometry | None:
@@ -72,7 +77,7 @@ class OdometrySensor:
         measured = state.copy()
         position = measured[POSITION]
         position += self.position_bias_m
-        position += noise[0:3]
+        position += noise[POSITION]
         if self.settings.position_uniform_m > 0:
             position += self.settings.position_uniform_m * (2.0 * uniform - 1.0)
         measured[ATTITUDE] = turned(state[ATTITUDE], noise[3:6])

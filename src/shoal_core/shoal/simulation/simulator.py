@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from shoal.frames import yaw_of
 from shoal.messages.command import Command
 from shoal.messages.echo import Echo
 from shoal.messages.health import Health
+from shoal.messages.joining import Ownership
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
 from shoal.messages.placement import Placement
@@ -53,6 +54,15 @@ class Directing(Protocol):
         ...
 
 
+@runtime_checkable
+class Listening(Protocol):
+    """A director that must know more of the fleet than where it is."""
+
+    def hear(self, t_s: float, stopped: bool, owners: Mapping[str, Ownership]) -> None:
+        """Whether STOP holds, and whose commands each vehicle says that it obeys; silent ones are missing."""
+        ...
+
+
 class FleetSimulator:
     """Steps everything by one control period at a time and writes down what happened."""
 
@@ -80,7 +90,8 @@ class FleetSimulator:
         self._heard: dict[str, tuple[float, float]] = {}  # odometry at guidance: its stamp there, and when it came
         self._period_s, self._acquainted = control_period_s, acquainted
         condition = world.condition
-        self._link = Link(condition.link, np.random.default_rng([seed, 4]))
+        of_links = world.faults.of_link if world.faults.of_links else None
+        self._link = Link(condition.link, np.random.default_rng([seed, 4]), of_links)
         self._references = ReferenceChannel(condition.reference, tuple(runtimes), np.random.default_rng([seed, 6]))
         self._placement: Placement | None = None
         self._setpoints: Mapping[str, Preview] | None = None
@@ -88,7 +99,7 @@ class FleetSimulator:
         thrusters = {name: r.agent.vehicle.input_count for name, r in runtimes.items()}
         self.log = RunLog(steps + 1, thrusters, world, control_period_s, record_plans_every_s)
         self._joined = JoinedFlights(world, self.runtimes, self._clocks)
-        self._docking = DockingFlight(world, self.runtimes, director)
+        self.docking = DockingFlight(world, self.runtimes, self._joined, director)
         self._states: dict[str, Array] = {}  # the truth now, by name
         self._stamps: dict[str, float] = dict.fromkeys(runtimes, -math.inf)
         self.wall_s = 0.0
@@ -115,6 +126,12 @@ class FleetSimulator:
         """Of plans, by all vehicles."""
         return self._link.sent_bits
 
+    @property
+    def owners(self) -> dict[str, Ownership]:
+        """As every vehicle whose controller runs would tell."""
+        told = {n: m.ownership for n, m in self._joined.memberships.items() if n not in self._down}
+        return {name: owner for name, owner in told.items() if owner is not None}
+
     def recording(self) -> Recording:
         """What happened so far."""
         return self.log.recording(self._placement)
@@ -126,12 +143,11 @@ class FleetSimulator:
         self._states = dict(zip(self.runtimes, self.world.states, strict=True))
         if k == 0 and self._acquainted:
             self._exchange_first_plans(odometry)
-        self._docking.tick(t_s)
+        self.docking.tick(t_s)
         self._direct(t_s, odometry)
         self.log.begin(k, t_s)
-        groups = self._joined.groups()
-        joined = {name for group in groups for name in group}
-        for group in groups:
+        joined = self._members()
+        for group in self._joined.groups():
             self._fly(k, t_s, group, odometry)
         for i, (name, runtime) in enumerate(self.runtimes.items()):
             if name in joined:
@@ -152,6 +168,10 @@ class FleetSimulator:
                 done = replace(done, plan=done.plan.shifted(t_s - own_s))
             self.log.vehicle(k, i, name, t_s, odometry[name], done, elapsed_ms)
         self.world.step(self._period_s)
+
+    def _members(self) -> set[str]:
+        """Of all that fly as one."""
+        return {name for group in self._joined.groups() for name in group}
 
     def _fly(self, k: int, t_s: float, members: tuple[str, ...], odometry: Mapping[str, Odometry | None]) -> None:
         """A joined group: all members' odometry and the flying one's thrust are relayed, within the same period."""
@@ -203,15 +223,18 @@ class FleetSimulator:
         return False
 
     def _direct(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> None:
+        if isinstance(self._director, Listening):
+            stopped = any(runtime.stop.stopped for runtime in self.runtimes.values())
+            self._director.hear(t_s, stopped, self.owners)
         orders = self._director.orders(t_s, odometry)
         self.log.guidance(t_s, orders.issues)
         if orders.joining is not None:
             # Counted on from the present assembly, whoever has changed that last: as the guidance node does.
             counter = max(0, self._joined.joining.counter) + 1
             self._joined.apply(t_s, replace(orders.joining, counter=counter))
-            self._docking.end()
+            self.docking.settle()
         if orders.docking is not None:
-            self._docking.apply(orders.docking)
+            self.docking.apply(orders.docking)
         for name, message in orders.pilot.items():
             self.runtimes[name].agent.controller.on_pilot(message)
         if orders.placement is not None:
@@ -224,9 +247,9 @@ class FleetSimulator:
                     runtime.on_stop(OPERATOR)
                 else:
                     runtime.on_release(runtime.stop.state.counter, OPERATOR)
-        if orders.reference is not None and orders.setpoints is not None:
-            self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), orders.setpoints)
-            self.log.reference(t_s, orders.reference, orders.setpoints)
+        if orders.reference is not None and (own := orders.reference.setpoints) is not None:
+            self._references.send(t_s, self._echoing(t_s, orders.reference, odometry), own)
+            self.log.reference(t_s, orders.reference, own)
         elif orders.reference is not None and self._placement is not None:
             # The formation's setpoints follow from what every vehicle is sent: worked out once for all of them.
             setpoints = FormationSetpoints(self._placement, orders.reference)
@@ -252,16 +275,16 @@ class FleetSimulator:
         if (scan := self._scans.get(name)) is not None:
             runtime.on_scan(replace(scan, stamp_s=own_s))
         if self.world.docks.all:
-            self._docking.deliver(name, runtime)
+            self.docking.deliver(name)
         for arrived_s, plan in self._link.arrivals(t_s, name):
             # Read with the next step, as a node does; those from before the run have been read when they came.
             runtime.on_plan(plan, own_s if arrived_s > 0 else self._clocks.own_s(name, arrived_s))
 
     def _publish(self, t_s: float, sender: str, command: Command, shares_N: Mapping[str, Array] | None = None) -> None:
         """Thrust to the plant, the plan to the others; both leave when the step has been computed."""
-        sent_s = t_s + command.compute_s
+        sent_s, by = t_s + command.compute_s, self._joined.memberships[sender].ownership
         for name, thrust_N in (shares_N or {sender: command.thrust_N}).items():
-            self.world.command(name, thrust_N, t_s, sent_s)
+            self.world.command(name, thrust_N, t_s, sent_s, by)
         plan = self._plan_faults.sent(command.plan, t_s)
         if plan is not None:
             self._link.broadcast(sent_s, sender, plan, self._states)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,8 @@ from shoal.assembly.joints import Assembly, Joint
 from shoal.errors import ShoalError
 from shoal.fleet.file import Fleet, Member
 from shoal.frames import matrix
+from shoal.messages.geometry import distances_m
+from shoal.messages.joining import Joining, Ownership
 from shoal.messages.odometry import Odometry
 from shoal.messages.scan import Scan
 from shoal.messages.state import ATTITUDE, POSITION, State
@@ -28,6 +31,8 @@ from shoal.simulation.plant import Plant, PlantVehicle, joined_vehicle
 from shoal.simulation.relative_sensor import RelativeSensors
 from shoal.simulation.sensors import OdometrySensor
 from shoal.simulation.water import Constant, Field, build_current
+from shoal.simulation.wind import Wind
+from shoal.vehicles.hull_points import hull_points_m
 
 Array = NDArray[np.float64]
 COMMAND_TIMEOUT_S = 0.5  # older commands count as zero
@@ -67,18 +72,26 @@ class World:
         sensors = condition.sensors
         self._sensors = {
             name: OdometrySensor(
-                sensors.model_copy(update={"jumps": jumps_of(sensors.jumps, i)}), np.random.default_rng([seed, 3, i])
+                sensors.model_copy(update={"jumps": jumps_of(sensors.jumps, i)}),
+                np.random.default_rng([seed, 3, i]),
+                self.faults.of_sensors(name),
             )
             for i, name in enumerate(self.names)
         }
         self.queues = {
-            name: CommandQueue(v.vehicle.input_count, self.command_delay_s, command_timeout_s)
+            name: CommandQueue(v.vehicle.input_count, self.command_delay_s, command_timeout_s, self._late(name))
             for name, v in zip(self.names, vehicles, strict=True)
         }
+        self._wind = Wind(condition.environment.wind_N, [v.vehicle for v in vehicles])
         self._relative = RelativeSensors(condition.sensors.relative, self.names, np.random.default_rng([seed, 7]))
+        self._hulls_m = [hull_points_m(v.vehicle) for v in vehicles]
         self._close: set[tuple[str, str]] = set()
         self.docks = Docks(self.plant, self.names, condition.sensors.fiducial, seed)
         self.connectors: Connectors | None = None  # of a task whose vehicles touch and latch
+        self._joined_before: frozenset[str] = frozenset()  # members by the last order
+
+    def _late(self, name: str) -> Callable[[float], float] | None:
+        return partial(self.faults.late_s, name) if self.faults else None
 
     @property
     def t_s(self) -> float:
@@ -101,9 +114,11 @@ class World:
         """The same everywhere from now on (NED), instead of the condition's."""
         self.plant.current = Constant(velocity_mps.tolist())
 
-    def command(self, name: str, thrust_N: Array, answers_s: float, arrived_s: float) -> None:
-        """Thrust for one vehicle; acts after the condition's delay."""
-        self.queues[name].command(arrived_s, answers_s, thrust_N)
+    def command(
+        self, name: str, thrust_N: Array, answers_s: float, arrived_s: float, by: Ownership | None = None
+    ) -> None:
+        """Thrust for one vehicle; acts after the condition's delay, if `by` owns it."""
+        self.queues[name].command(arrived_s, answers_s, thrust_N, by)
 
     def step(self, duration_s: float, stopped: bool = False) -> None:
         """Move everybody on. `stopped`: zero thrust for all, whatever was commanded."""
@@ -119,6 +134,7 @@ class World:
                 for a, b in self.connectors.act(substep_s, self.groups):
                     if not any(a in group and b in group for group in self.groups):  # closed by the one before
                         self.attach(a, b)
+                        self._close_alongside(a)
 
     def _move(self, duration_s: float, stopped: bool) -> None:
         t_s, faults, frozen = self.t_s, self.faults, {}
@@ -134,6 +150,8 @@ class World:
                     self._break_joints(name)
                 if faults.frozen(name, t_s):
                     frozen[i] = self.plant.states[i, :7].copy()
+        if self._wind:
+            self._wind.blow(self.plant, duration_s)
         self.plant.step(thrust, duration_s)
         for i, pose in frozen.items():
             self.plant.hold(i, pose)
@@ -161,15 +179,50 @@ class World:
             at_a_m = matrix(states[a][ATTITUDE]).T @ (states[b][POSITION] - states[a][POSITION]) / 2
         self._join(self.assembly.attach(Joint.between(a, b, states[a], states[b], at_a_m)))
 
+    def _close_alongside(self, name: str) -> None:
+        """All other magnets of the group that lie against each other hold as well."""
+        assert self.connectors is not None
+        group = next(group for group in self.groups if name in group)
+        there = {joint.pair for joint in self.assembly.joints}
+        for a, b in self.connectors.side_by_side(group):
+            if frozenset((a, b)) not in there:
+                self.attach(a, b)
+
+    def carry_out(self, joining: Joining) -> None:
+        """An order, where magnets catch by themselves: they are on between partners, and let go of all others.
+
+        Whoever is neither in one group with another nor about to be parts from it.
+        """
+        assert self.connectors is not None
+        self.connectors.arm(joining.partners if joining.magnets is None else joining.magnets)
+        drawn = (Joint(j.a, j.b, j.at_a_m, j.at_b_m, j.attitude) for j in joining.joints)
+        wanted = [set(group) for group in Assembly(dict(self.assembly.modules), tuple(drawn)).groups()]
+        berthing = {name for group in joining.partners for name in group}
+        member = {name for group in wanted if len(group) > 1 for name in group}
+        left = set(self._left(joining))
+        for joint in self.assembly.joints:
+            together = any(joint.pair <= group for group in wanted)
+            caught = joint.pair <= berthing and not joint.pair <= member and not joint.pair & left
+            if not together and not caught:
+                self.detach(joint.a, joint.b)
+                self.connectors.let_go(joint.pair)
+        self._joined_before = frozenset(member)
+
+    def _left(self, joining: Joining) -> frozenset[str]:
+        """Who was a member with the order before and is none now."""
+        member = {name for joint in joining.joints for name in joint.pair}
+        return self._joined_before - member
+
     def detach(self, a: str, b: str) -> None:
         """Part two vehicles; every one goes on with the velocity it has."""
         self._check_pair("detach", a, b)
         self._join(self.assembly.detach(a, b))
+        self.docks.release(a, b)
 
     def _break_joints(self, name: str) -> None:
         """By a fault: whoever believes them to hold has to find out."""
         for joint in [j for j in self.assembly.joints if name in j.pair]:
-            self._join(self.assembly.detach(joint.a, joint.b))
+            self.detach(joint.a, joint.b)
 
     def set_joints(self, joints: Sequence[tuple[str, str, Array | None]]) -> None:
         """These joints and no others, by A, B and a point of A; what is there already stays as it is."""
@@ -219,8 +272,8 @@ class World:
     def near_misses(self) -> list[str]:
         """Sentences about pairs that have come closer than the hard distance, or parted again, since the last call."""
         hard_m, joined, found = self.fleet.distance.hard_m, self.groups, []
-        for (i, a), (j, b) in combinations(enumerate(self.names), 2):
-            distance_m = float(np.linalg.norm(self.states[i, POSITION] - self.states[j, POSITION]))
+        apart_m = distances_m(self.states[None], self._hulls_m)[0].tolist()
+        for (a, b), distance_m in zip(combinations(self.names, 2), apart_m, strict=True):
             if any(a in group and b in group for group in joined):
                 self._close.discard((a, b))
             elif distance_m < hard_m and (a, b) not in self._close:

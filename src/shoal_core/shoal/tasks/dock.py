@@ -15,18 +15,20 @@ from pydantic import Field, model_validator
 
 from shoal.docking.phases import DockingSettings, Phase
 from shoal.docking.pilot import bearing_deg, level_heading_rad
+from shoal.docking.ports_by_name import port_of
 from shoal.errors import ShoalError
 from shoal.frames import from_yaw, matrix
 from shoal.messages.state import POSITION, State
 from shoal.recordings.recording import Outcome, Recording
-from shoal.simulation.conditions import Environment
+from shoal.simulation.conditions import Condition
 from shoal.simulation.currents import ConstantCurrent
 from shoal.simulation.simulator import Directing, FleetSimulator
 from shoal.simulation.water import Field as Water
 from shoal.simulation.water import build_current
 from shoal.tasks.base import Task, TaskContext, TaskSettings
 from shoal.tasks.dock_director import DockDirector, Plan
-from shoal.vehicles.ports import Port
+from shoal.vehicles.description import Vehicle
+from shoal.vehicles.ports import Port, fits
 
 Array = NDArray[np.float64]
 GOAL = "docked"
@@ -73,18 +75,14 @@ class DockTask(Task):
         self.fleet = self.fleet.model_copy(update={"sight": self.fleet.sight.model_copy(update={"topology": "none"})})
         s, (leader, follower) = self._settings, self.fleet.vehicles[:2]
         self._vehicles = {m.name: m.vehicle() for m in (leader, follower)}
-        self._ports = (
-            _port(leader.name, self._vehicles[leader.name].ports, s.leader_port),
-            _port(follower.name, self._vehicles[follower.name].ports, s.follower_port),
-        )
+        self._ports = port_pair("dock", self._vehicles, (leader.name, s.leader_port), (follower.name, s.follower_port))
         self._turn_rad = level_heading_rad(*self._ports)
         self._director: DockDirector | None = None
         self._measured: dict[str, float] = {}
         rng = self.rng(11)
         self._heading_rad = float(rng.uniform(-math.pi, math.pi))
         self._start = self._draw(rng)
-        away = rng.standard_normal(3)
-        self._current_mps = s.current_mps * away / np.linalg.norm(away)
+        self._water = drawn_current(s.current_mps, self.condition, rng, self.rng(2), s.duration_s)
         course = float(rng.uniform(-math.pi, math.pi))
         self._leader_mps = s.leader_mps * np.array([math.cos(course), math.sin(course), 0.0])
 
@@ -128,13 +126,7 @@ class DockTask(Task):
         return self._start
 
     def current(self) -> Water | None:
-        s = self._settings
-        if s.current_mps == 0:
-            return None
-        x, y, z = self._current_mps.tolist()
-        drawn = ConstantCurrent(kind="constant", velocity_mps=(x, y, z))
-        water = Environment(currents=(*self.condition.environment.currents, drawn))
-        return build_current(water, self.rng(2), s.duration_s + 10.0)
+        return self._water
 
     def director(self) -> Directing:
         s, names = self._settings, self.fleet.names
@@ -182,9 +174,39 @@ class DockTask(Task):
         return Outcome(GOAL, reached_s, dict(self._measured))
 
 
-def _port(vehicle: str, ports: tuple[Port, ...], name: str) -> Port:
-    found = {p.name: p for p in ports}
-    if name not in found:
-        known = ", ".join(found) or "none: its file has no ports"
-        raise ShoalError(f"task dock: '{vehicle}' has no port '{name}'; expected one of {known}")
-    return found[name]
+def port_pair(
+    task: str, vehicles: Mapping[str, Vehicle], leader: tuple[str, str], follower: tuple[str, str]
+) -> tuple[Port, Port]:
+    """Of vehicle and port, both by name; a ShoalError where these cannot find each other, or cannot latch."""
+    found = tuple(_seeing(task, name, vehicles[name].ports, port) for name, port in (leader, follower))
+    if not fits(*found):
+        raise ShoalError(
+            f"task {task}: port '{leader[1]}' of {leader[0]} is {found[0].kind}, '{follower[1]}' of {follower[0]} "
+            f"{found[1].kind}; expected two androgynous ones, or a plug and a socket"
+        )
+    return found[0], found[1]
+
+
+def drawn_current(
+    speed_mps: float, condition: Condition, direction: np.random.Generator, rng: np.random.Generator, duration_s: float
+) -> Water | None:
+    """The condition's, and a steady one from a direction that is drawn; None: the condition's alone."""
+    away = direction.standard_normal(3)
+    if speed_mps == 0:
+        return None
+    x, y, z = (speed_mps * away / np.linalg.norm(away)).tolist()
+    drawn = ConstantCurrent(kind="constant", velocity_mps=(x, y, z))
+    now = condition.environment
+    water = now.model_copy(update={"currents": (*now.currents, drawn)})
+    return build_current(water, rng, duration_s + 10.0)
+
+
+def _seeing(task: str, vehicle: str, ports: tuple[Port, ...], name: str) -> Port:
+    port = port_of(vehicle, ports, name)
+    if port.camera is None or port.marker is None:
+        seeing = ", ".join(p.name for p in ports if p.camera is not None and p.marker is not None) or "none"
+        raise ShoalError(
+            f"task {task}: port '{name}' of '{vehicle}' has no camera or no marker; "
+            f"expected one that has both: {seeing}"
+        )
+    return port

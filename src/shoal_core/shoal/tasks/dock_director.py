@@ -15,7 +15,7 @@ from shoal.docking.pilot import level_heading_rad
 from shoal.fleet.handover import fused
 from shoal.frames import from_yaw, matrix, yaw_of
 from shoal.guidance.path_file import load_path
-from shoal.messages.docking import DockingFeedback, DockingOrder
+from shoal.messages.docking import ACCEPTED, DockingFeedback, DockingOrder
 from shoal.messages.joining import DrawnJoint, Joining
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
@@ -61,7 +61,8 @@ class DockDirector:
         group = tuple(name for name in names if name in (plan.leader, plan.follower))
         self._composite: Composite = compose(Assembly(dict(vehicles), (drawn,)), group)
         self._counter = 0
-        self.latch: Latch | None = None
+        self.latched_s: float | None = None
+        self.latch: Latch | None = None  # as it was in truth, where that is known
         self.feedback: DockingFeedback | None = None
         self.phases: list[tuple[float, str]] = []  # when each began
         self.parted_s: float | None = None
@@ -69,21 +70,23 @@ class DockDirector:
         self._origin_m, self._origin_rad, self._from_s = np.zeros(3), 0.0, 0.0
         self._sent_s = -np.inf
 
-    def on_latch(self, t_s: float, latch: Latch) -> None:
+    def on_latch(self, t_s: float, latch: Latch | None = None) -> None:
         """The latch has closed."""
-        self.latch = latch
+        self.latched_s, self.latch = t_s, latch
 
     def on_feedback(self, t_s: float, feedback: DockingFeedback) -> None:
         """The follower's."""
+        if feedback.phase == ACCEPTED and not feedback.refused:
+            return
         self.feedback = feedback
         if not self.phases or self.phases[-1][1] != feedback.phase:
             self.phases.append((t_s, feedback.phase))
 
     def over(self, t_s: float) -> bool:
         """Whether all has been done, or cannot be done any more."""
-        if self.feedback is not None and self.feedback.phase == Phase.FAILED.value:
+        if self.feedback is not None and (self.feedback.phase == Phase.FAILED.value or self.feedback.refused):
             return True
-        if self.latch is None or t_s < self.latch.t_s + self._plan.swim_on_s:
+        if self.latched_s is None or t_s < self.latched_s + self._plan.swim_on_s:
             return False
         cleared = self.feedback is not None and self.feedback.phase == Phase.CLEAR.value
         return not self._plan.undock or (self.parted_s is not None and cleared)
@@ -94,7 +97,7 @@ class DockDirector:
             if any(o is None for o in odometry.values()):
                 return Orders()
             return self._begin(t_s, odometry)
-        if self.latch is not None and not self._joined:
+        if self.latched_s is not None and not self._joined:
             return self._join(t_s, odometry)
         if self._joined and p.undock and self.parted_s is None and t_s >= self._from_s + p.swim_on_s:
             return self._part(t_s, odometry)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -22,6 +21,8 @@ from shoal.tasks.directing import ScriptedDirector, formation_of
 
 PilotCall = Callable[[float], PilotInput]
 ANYWHERE_M = 1000.0  # a pilot goes where he likes
+UPSIDE_DOWN_DEG = 180.0
+HELD_DEG = 60.0  # dive and random setpoints ask for up to 40
 
 
 class DiveSettings(TaskSettings):
@@ -31,6 +32,7 @@ class DiveSettings(TaskSettings):
     switch_chance: float = Field(
         default=0.0, ge=0, le=1, description="of a random change of level, each control period"
     )
+    direct_tilt: bool = Field(default=True, description="random changes may leave roll and pitch to the sticks alone")
     duration_s: float = Field(default=60.0, gt=0, description="of random changes; a dive has its own")
 
 
@@ -39,11 +41,6 @@ class PilotDive(Task):
 
     Settings = DiveSettings
     metrics = tuple(f"shoal.evaluation.dive:{name}" for name in ("ROLL", "PITCH", "YAW", "JUMP"))
-    # A pilot tilts as he likes: by direct roll and pitch, nobody holds him back.
-    bounds: ClassVar[Mapping[str, float]] = {
-        "path_error_max_m": ANYWHERE_M, "setpoint_error_max_m": ANYWHERE_M, "tilt_max_deg": 90.0,
-        "tilt_settled_max_deg": 90.0,
-    }  # fmt: skip
 
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
@@ -51,6 +48,15 @@ class PilotDive(Task):
             count = len(self.fleet.names)
             raise ShoalError(f"task pilot_dive: fleet '{self.fleet.name}' has {count} vehicles; expected one")
         self._dive = load_dive(self._settings.course)
+
+    @property
+    def bounds(self) -> Mapping[str, float]:  # type: ignore[override]
+        """Nobody holds back a pilot who takes roll and pitch himself; held or led, the tilt is the laws' business."""
+        tilt_deg = UPSIDE_DOWN_DEG if self._settings.switch_chance and self._settings.direct_tilt else HELD_DEG
+        return {
+            "path_error_max_m": ANYWHERE_M, "setpoint_error_max_m": ANYWHERE_M, "tilt_max_deg": tilt_deg,
+            "tilt_settled_max_deg": tilt_deg,
+        }  # fmt: skip
 
     @property
     def _settings(self) -> DiveSettings:
@@ -71,7 +77,9 @@ class PilotDive(Task):
             return _Piloted(holding, self.fleet.names[0], self._message)
         place_m = self.fleet.vehicles[0].start_state().array[:3]
         return _Piloted(
-            holding, self.fleet.names[0], RandomPilot(self.context.seed, place_m, self._settings.switch_chance)
+            holding,
+            self.fleet.names[0],
+            RandomPilot(self.context.seed, place_m, self._settings.switch_chance, tilts=self._settings.direct_tilt),
         )
 
     def _message(self, t_s: float) -> PilotInput:

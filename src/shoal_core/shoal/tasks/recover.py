@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shoal.errors import ShoalError
 from shoal.guidance.formation import Formation
-from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.state import ATTITUDE, POSITION, VELOCITY, State
 from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.simulator import Directing
@@ -86,7 +86,7 @@ class Recover(Task):
     def outcome(self, recording: Recording) -> Outcome:
         """Reached when the soft limits hold for good."""
         angle = fov_angles_deg(recording.states, recording.must_see).max(axis=1)
-        distance = distances_m(recording.states).min(axis=1)
+        distance = recording.distances_m.min(axis=1)
         limits = recording.limits
         good = (angle <= limits.sight_soft_deg) & (distance >= limits.distance_soft_m - CLOSE_ENOUGH_M)
         return Outcome(GOAL, held_since_s(recording.times_s, good))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -33,8 +34,11 @@ TASKS = {
     "follow_path": "shoal.tasks.follow_path:FollowPath",
     "hold_station": "shoal.tasks.follow_path:HoldStation",
     "dock": "shoal.tasks.dock:DockTask",
+    "dock_chain": "shoal.tasks.dock_chain:DockChainTask",
     "assemble": "shoal.tasks.assemble:Assemble",
+    "assemble_thesis": "shoal.tasks.assemble_thesis:AssembleThesis",
     "exchange": "shoal.tasks.exchange:Exchange",
+    "inspect_and_dock": "shoal.tasks.inspect_and_dock:InspectAndDock",
     "join": "shoal.tasks.join:Join",
     "pilot_dive": "shoal.tasks.pilot_dive:PilotDive",
     "recover": "shoal.tasks.recover:Recover",
@@ -111,6 +115,17 @@ def about_run(spec: RunSpec, fleet: Fleet, condition: Condition, controller: Con
         control_period_s=spec.control_period_s or fleet.control_period_s,
         code_version=code_version(),
     )
+
+
+def read_task_settings(text: str, what: str) -> dict[str, Any]:
+    """From JSON, as parameters of nodes carry them."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise ShoalError(f"{what} = '{text[:60]}': is not JSON ({error}); expected an object") from None
+    if not isinstance(data, dict):
+        raise ShoalError(f"{what} = '{text[:60]}': is no JSON object; expected one")
+    return data
 
 
 def build_run(spec: RunSpec) -> Run:

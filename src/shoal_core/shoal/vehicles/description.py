@@ -168,6 +168,15 @@ class Vehicle:
         lift_N = 0.0 if self.waterplane_coupling is None else float(self.waterplane_coupling[2])
         return (self.weight_N - self.buoyancy_N - lift_N) / float(self.waterplane[0])
 
+    def limited_as(self, other: Vehicle) -> Vehicle:
+        """The same vehicle with the thrust limits of another parameter set of its type."""
+        known = {t.name: t for t in other.thrusters}
+        limited = [
+            replace(t, max_forward_N=known[t.name].max_forward_N, max_reverse_N=known[t.name].max_reverse_N)
+            for t in self.thrusters
+        ]
+        return replace(self, thrusters=tuple(limited))
+
     def with_thrust_limit(self, limit_N: float) -> Vehicle:
         """The same vehicle with every thruster limited to ±`limit_N`."""
         return replace(

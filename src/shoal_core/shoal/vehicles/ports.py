@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from shoal.frames import matrix
 from shoal.messages.state import ATTITUDE, POSITION, RATE, VELOCITY
 
 Array = NDArray[np.float64]
+PortKind = Literal["androgynous", "plug", "socket"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class PortMarker:
 
     place_m: Array  # (3,) FRD
     normal: Array  # (3,) unit
+    size_m: float = 0.16  # edge of the black square
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,17 @@ class Port:
     magnet_reach_m: float = 0.05  # where half of it is left
     camera: PortCamera | None = None
     marker: PortMarker | None = None
+    kind: PortKind = "androgynous"
 
     @property
     def axes(self) -> Array:
         """(3,3) columns: direction, side, up; port frame to body."""
         return np.column_stack([self.direction, np.cross(self.up, self.direction), self.up])
+
+
+def fits(a: Port, b: Port) -> bool:
+    """Whether these can ever latch: a plug into a socket, androgynous ones onto each other."""
+    return {a.kind, b.kind} in ({"androgynous"}, {"plug", "socket"})
 
 
 def mated_attitude(a: Port, b: Port) -> Array:
@@ -88,9 +97,10 @@ def mating(a: Port, state_a: Array, b: Port, state_b: Array) -> Mating:
 
 
 def caught(a: Port, b: Port, now: Mating) -> bool:
-    """Whether the latch closes: inside the tighter of both tolerances."""
+    """Whether the latch closes: ports that fit, inside the tighter of both tolerances."""
     return (
-        float(np.linalg.norm(now.gap_m)) <= min(a.catch_m, b.catch_m)
+        fits(a, b)
+        and float(np.linalg.norm(now.gap_m)) <= min(a.catch_m, b.catch_m)
         and now.angle_deg <= min(a.catch_deg, b.catch_deg)
         and now.speed_mps <= min(a.catch_mps, b.catch_mps)
     )

@@ -21,7 +21,7 @@ from pydantic import (
 
 from shoal.config.file_model import FileModel
 from shoal.vehicles.curves import Curve, load_table, polynomial
-from shoal.vehicles.ports import Port, PortCamera, PortMarker
+from shoal.vehicles.ports import Port, PortCamera, PortKind, PortMarker
 
 Array = NDArray[np.float64]
 
@@ -133,6 +133,7 @@ class PortMarkerEntry(FileModel):
 
     position_m: tuple[float, float, float]
     normal: tuple[float, float, float]
+    size_m: float = Field(default=0.16, gt=0.01, le=2.0, description="edge of the black square")
 
     @field_validator("normal")
     @classmethod
@@ -141,7 +142,7 @@ class PortMarkerEntry(FileModel):
 
     def build(self) -> PortMarker:
         """With a unit vector."""
-        return PortMarker(np.array(self.position_m), _unit(self.normal))
+        return PortMarker(np.array(self.position_m), _unit(self.normal), self.size_m)
 
 
 def _with_length(value: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -154,6 +155,7 @@ class PortEntry(FileModel):
     """Where another vehicle's port latches on, in the body frame (FRD) from CO."""
 
     name: str
+    kind: PortKind = "androgynous"  # latches onto its like; or a plug, which goes into a socket
     position_m: tuple[float, float, float]
     direction: tuple[float, float, float]  # outwards
     up: tuple[float, float, float] = (0.0, 0.0, -1.0)  # two latched ports share it
@@ -184,7 +186,7 @@ class PortEntry(FileModel):
         tolerances = self.catch_m, self.catch_deg, self.catch_mps, self.magnet_N, self.magnet_reach_m
         camera = None if self.camera is None else self.camera.build()
         marker = None if self.marker is None else self.marker.build()
-        return Port(self.name, np.array(self.position_m), direction, up, *tolerances, camera, marker)
+        return Port(self.name, np.array(self.position_m), direction, up, *tolerances, camera, marker, self.kind)
 
 
 def _unit(vector: tuple[float, float, float]) -> Array:

@@ -21,6 +21,7 @@ from shoal.vehicles.parameters import Structure
 SX = ca.SX
 NX = 13  # states of a vehicle
 NE = 12  # the state's error, with three numbers for attitude
+SUBSTEPS = 2  # of RK4 in a stage: one of 0.1 s lets the rate that a large moment gives fall as the moment grows
 NORM_GAIN = 2.0  # pulls the predicted quaternion back to unit length
 EPSILON_M2 = 1e-6  # keeps the distance differentiable where two points coincide
 
@@ -157,8 +158,10 @@ class Formulation:
         return model.quaternion_ode(p, x, model.wrench(p, u) + g["wrench"], g["current"], NORM_GAIN)
 
     def step(self, x: SX, u: SX, dt: SX, g: dict[str, SX]) -> SX:
-        """One RK4 step."""
-        return rk4(lambda y: self.ode(y, u, g), x, dt)
+        """A stage, in `SUBSTEPS` RK4 steps."""
+        for _ in range(SUBSTEPS):
+            x = rk4(lambda y: self.ode(y, u, g), x, dt / SUBSTEPS)
+        return x
 
     def cost(self) -> ca.Function:
         """(x, stage, globals) → (Gauss–Newton H, gradient, row values, row gradients, soft − hard, cost).

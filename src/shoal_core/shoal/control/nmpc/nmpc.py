@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 COLD_ITERATIONS = 8
 ITERATIONS, SLACK_SOFT, SLACK_HARD, COST = map(REPORT.index, ("iterations", "slack_soft", "slack_hard", "cost"))
 FAILED = 2  # statuses from here on
-FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: beyond, RK4 steps of 0.1 s turn unstable
+FASTEST = np.array([2.0, 2.0, 2.0, 2.5, 2.5, 2.5])  # m/s, rad/s in a guess: far beyond, a stage turns unstable
 FASTEST_BYTES = FASTEST.tobytes()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,31 @@ def draw_approach(run: Approach, title: str, path: Path) -> Path:
         for panel in (distance, bearing):
             panel.margins(x=0)
         figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold")
+        return save(figure, path)
+
+
+def draw_iterations(runs: Mapping[int, Approach], path: Path) -> Path:
+    """The same approach with so many inner iterations each: the larger mutual bearing over time, and its violation."""
+    limit = math.degrees(AHEAD.half_angle_rad)
+    with styled():
+        figure = new_figure(11, 4.5)
+        over_time, worst = figure.subplots(1, 2)
+        for (inner, run), colour in zip(runs.items(), COLOURS, strict=False):
+            bearings = run.bearings_deg()
+            larger = np.maximum(np.abs(bearings["v1 → v2"]), np.abs(bearings["v2 → v1"]))
+            over_time.plot(run.times_s, larger, color=colour, label=f"L = {inner}")
+        over_time.axhline(limit, color=GREY, linestyle="--", linewidth=1)
+        over_time.set_xlabel("time [s]")
+        over_time.set_ylabel("larger bearing of both [°]")
+        over_time.margins(x=0)
+        over_time.legend()
+        worst.plot(list(runs), [max(run.excess_deg(), 1e-3) for run in runs.values()], marker="o", color=COLOURS[0])
+        worst.set_xscale("log", base=2)
+        worst.set_yscale("log")
+        worst.set_xlabel("inner iterations L")
+        worst.set_ylabel(f"largest violation of {limit:.0f}° [°]")
+        figure.suptitle("Dual decomposition: more inner iterations, smaller violation", x=0.01, ha="left",
+                        fontsize=13, fontweight="bold")  # fmt: skip
         return save(figure, path)
 
 

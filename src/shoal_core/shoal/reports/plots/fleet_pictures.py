@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.frames import rotation_matrix
-from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import Recording
 from shoal.reports.plots.style import COLOURS, GREY, INK, headline, new_figure, save, styled
@@ -27,7 +27,7 @@ def exchange_picture(recording: Recording, file: Path) -> Path:
             above.plot(p[0, 1], p[0, 0], "o", mfc="white", mec=colour, ms=7)
             above.plot(p[-1, 1], p[-1, 0], "o", color=colour, ms=7)
         above.set(aspect="equal", xlabel="east, m", ylabel="north, m", title="From above: start ○, end ●")
-        gaps = distances_m(recording.states)
+        gaps = recording.distances_m
         limits, title = recording.limits, "Smallest distance of any two, m"
         _bounded(side, recording.times_s, gaps.min(axis=1), limits.distance_soft_m, limits.distance_hard_m, title)
         side.text(recording.times_s[-1], recording.limits.distance_hard_m + 0.05, "hard", ha="right", color=COLOURS[1])
@@ -57,7 +57,7 @@ def ring_picture(recording: Recording, file: Path) -> Path:
         above.set(aspect="equal", xlabel="east, m", ylabel="north, m", title="From above, at three instants")
         times_s, limits = recording.times_s, recording.limits
         angles = fov_angles_deg(recording.states, recording.must_see).max(axis=1)
-        gaps = distances_m(recording.states).min(axis=1)
+        gaps = recording.distances_m.min(axis=1)
         _bounded(sight, times_s, angles, limits.sight_soft_deg, limits.sight_hard_deg, "Largest sight angle, °")
         _bounded(distance, times_s, gaps, limits.distance_soft_m, limits.distance_hard_m, "Smallest distance, m")
         distance.set_xlabel("time, s")

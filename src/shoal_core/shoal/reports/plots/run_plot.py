@@ -9,7 +9,7 @@ from matplotlib.patches import Wedge
 from numpy.typing import NDArray
 
 from shoal.frames import yaw_of
-from shoal.messages.geometry import distances_m, fov_angles_deg
+from shoal.messages.geometry import fov_angles_deg
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.recording import Recording
 from shoal.reports.plots.style import COLOURS, GREY, INK, headline, new_figure, styled
@@ -45,7 +45,7 @@ def _panels(recording: Recording) -> list[tuple[str, Array, tuple[float, ...]]]:
         ("Depth, m", recording.states[:, :, 2], ()),
         ("Sight angles, °", fov_angles_deg(recording.states, recording.must_see),
          (limits.sight_soft_deg, limits.sight_hard_deg)),
-        ("Distances, m", distances_m(recording.states), (limits.distance_soft_m, limits.distance_hard_m)),
+        ("Distances, m", recording.distances_m, (limits.distance_soft_m, limits.distance_hard_m)),
     ]  # fmt: skip
 
 

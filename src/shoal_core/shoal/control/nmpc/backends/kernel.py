@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import build_shared
-from shoal.control.nmpc.formulation import Formulation
+from shoal.control.nmpc.formulation import SUBSTEPS, Formulation
 from shoal.control.nmpc.problem import Problem
 
 SOURCES = [Path(__file__).with_name(name) for name in ("rti_kernel.c", "linearise.h", "qp.h", "riccati.h")]
@@ -50,6 +50,7 @@ def load_kernel(formulation: Formulation) -> KernelLibrary | None:
         "NG": sum(formulation.global_sizes.values()),
         "FIRST": formulation.first_dependence,
         "NC": columns,
+        "SUBSTEPS": SUBSTEPS,
     }
     flags = [*FLAGS, "-fPIC", "-shared", *(f"-D{k}={v}" for k, v in defines.items())]
 

@@ -9,34 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codegen import Buffered, compiled
-from shoal.control.nmpc.formulation import Formulation
+from shoal.control.nmpc.formulation import SUBSTEPS, Formulation
 from shoal.control.nmpc.problem import Problem
 
 Array = NDArray[np.float64]
 
 
 def variational_step(formulation: Formulation) -> ca.Function:
-    """(x, u, dt, globals) → (next x, A, B): RK4 and its sensitivities from the ODE's Jacobians alone.
+    """(x, u, dt, globals) → (next x, A, B): RK4 steps and their sensitivities from the ODE's Jacobians alone.
 
-    Differentiating the RK4 step symbolically gives 34 000 instructions a stage instead of 4 × 2 000: too slow for a VM.
+    Differentiating an RK4 step symbolically gives 34 000 instructions instead of 4 × 2 000: too slow for a VM.
     """
     ode = formulation.ode_jacobians()
     nx, nu, first = formulation.nx, formulation.nu, formulation.first_dependence
     x, u, dt = ca.MX.sym("x", nx), ca.MX.sym("u", nu), ca.MX.sym("dt")
     g = ca.MX.sym("g", sum(formulation.global_sizes.values()))
-    start = np.eye(nx)[:, first:]
+    unmoved = ca.horzcat(ca.DM(np.eye(nx)[:, first:]), ca.MX.zeros(nx, nu))
     wide = ca.MX.zeros(nx, nx - first)
-    f, k = ca.MX.zeros(nx), ca.MX.zeros(nx, nx - first + nu)
-    f_sum, k_sum = f, k
-    for ahead, share in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-        s = ahead * dt * k + ca.horzcat(ca.DM(start), ca.MX.zeros(nx, nu))
-        f, f_x, f_u = ode(x + ahead * dt * f, u, g)
-        k = f_x[:, first:] @ s[first:, :] + ca.horzcat(wide, f_u)
-        f_sum, k_sum = f_sum + share * f, k_sum + share * k
-    total = dt / 6 * k_sum + ca.horzcat(ca.DM(start), ca.MX.zeros(nx, nu))
-    a = ca.horzcat(ca.DM(np.eye(nx)[:, :first]), total[:, : nx - first])
-    outputs = [x + dt / 6 * f_sum, ca.densify(a), total[:, nx - first :]]
-    return ca.Function("variational_step", [x, u, dt, g], outputs)
+    x_next, by, h = x, unmoved, dt / SUBSTEPS
+    for _ in range(SUBSTEPS):
+        f, k = ca.MX.zeros(nx), ca.MX.zeros(nx, nx - first + nu)
+        f_sum, k_sum = f, k
+        for ahead, share in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+            s = by + ahead * h * k
+            f, f_x, f_u = ode(x_next + ahead * h * f, u, g)
+            k = f_x[:, first:] @ s[first:, :] + ca.horzcat(wide, f_u)
+            f_sum, k_sum = f_sum + share * f, k_sum + share * k
+        x_next, by = x_next + h / 6 * f_sum, by + h / 6 * k_sum
+    a = ca.horzcat(ca.DM(np.eye(nx)[:, :first]), by[:, : nx - first])
+    return ca.Function("variational_step", [x, u, dt, g], [x_next, ca.densify(a), by[:, nx - first :]])
 
 
 @lru_cache(maxsize=16)
