@@ -46,7 +46,7 @@ class PilotKeys:
 
 
 class PilotKeyboard(TerminalNode):
-    """`--ros-args -p vehicle:=bluerov2`."""
+    """`--ros-args -p vehicle:=rov1`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("pilot_keyboard", **options)

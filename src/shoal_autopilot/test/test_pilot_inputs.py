@@ -60,8 +60,8 @@ def test_a_dive_is_sent_as_setpoints_with_rates_and_as_sticks() -> None:
 
 
 def test_which_nodes_carry_a_pilot() -> None:
-    (web,) = pilot_nodes("web", "two", "bluerov3")
-    assert (web.executable, web.namespace, web.parameters["address"]) == ("pilot_web", "/bluerov3", "127.0.0.1")
+    (web,) = pilot_nodes("web", "two", "rov2")
+    assert (web.executable, web.namespace, web.parameters["address"]) == ("pilot_web", "/rov2", "127.0.0.1")
     assert [node.executable for node in pilot_nodes("pad")] == ["pilot_pad", "joystick"]
     for given, word in (({"source": "ouija"}, "web, pad"), ({"source": "web", "vehicle": "nemo"}, "nemo"),
                         ({"source": "csv", "course": "nothing"}, "nothing")):  # fmt: skip
@@ -70,6 +70,6 @@ def test_which_nodes_carry_a_pilot() -> None:
 
 
 def test_the_autopilot_has_a_node_of_its_own() -> None:
-    piloted, other = vehicle_node("one", "bluerov2", controller="autopilot"), vehicle_node("one", "bluerov2")
-    assert (piloted.package, piloted.full_name) == ("shoal_autopilot", "/bluerov2/autopilot")
-    assert (other.package, other.full_name) == ("shoal_mpc", "/bluerov2/mpc")
+    piloted, other = vehicle_node("one", "rov1", controller="autopilot"), vehicle_node("one", "rov1")
+    assert (piloted.package, piloted.full_name) == ("shoal_autopilot", "/rov1/autopilot")
+    assert (other.package, other.full_name) == ("shoal_mpc", "/rov1/mpc")

@@ -25,13 +25,13 @@ AHEAD = [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]
 
 
 def test_front_end_and_pad_reach_the_vehicle_and_let_go() -> None:
-    (web,) = pilot_nodes("web", "one", "bluerov2", port=0)
-    pad = pilot_nodes("pad", "two", "bluerov3")[0]
+    (web,) = pilot_nodes("web", "one", "rov1", port=0)
+    pad = pilot_nodes("pad", "two", "rov2")[0]
     with Harness() as harness:
-        heard = {name: harness.listen(topics.PILOT, vehicle=name) for name in ("bluerov2", "bluerov3")}
-        joy, levels = harness.publisher(topics.JOY), harness.publisher(topics.LEVELS, vehicle="bluerov2")
+        heard = {name: harness.listen(topics.PILOT, vehicle=name) for name in ("rov1", "rov2")}
+        joy, levels = harness.publisher(topics.JOY), harness.publisher(topics.LEVELS, vehicle="rov1")
         harness.start(web, pad)
-        child = harness.children["/bluerov2/pilot_web"]
+        child = harness.children["/rov1/pilot_web"]
         harness.spin(lambda: any("http://" in line for line in child.lines), "the endpoint")
         counted = [topics.PILOT.of(vehicle=name) for name in heard]
         harness.spin(lambda: all(harness.node.count_publishers(name) for name in counted), "both devices")
@@ -50,19 +50,19 @@ def test_front_end_and_pad_reach_the_vehicle_and_let_go() -> None:
         front_end = threading.Thread(target=lambda: asyncio.run(steer()), daemon=True)
         front_end.start()
         try:
-            harness.spin(lambda: len(heard["bluerov2"]) >= 1, "the front end's message")
+            harness.spin(lambda: len(heard["rov1"]) >= 1, "the front end's message")
         finally:
             heard_it.set()
-        harness.spin(lambda: json.loads(heard["bluerov2"][-1].data) == {"sticks": {}}, "the letting go")
+        harness.spin(lambda: json.loads(heard["rov1"][-1].data) == {"sticks": {}}, "the letting go")
         front_end.join(10.0)
-        sent = [json.loads(message.data) for message in heard["bluerov2"]]
+        sent = [json.loads(message.data) for message in heard["rov1"]]
         assert sent[0]["sticks"] == {"yaw": 0.25}
 
         for axes in (REST, AHEAD):
-            before = len(heard["bluerov3"])
+            before = len(heard["rov2"])
             joy.publish(Joy(axes=axes, buttons=HELD))
-            harness.spin(lambda n=before: len(heard["bluerov3"]) > n, "the pad's message")
-        assert json.loads(heard["bluerov3"][-1].data)["sticks"]["surge"] == 1.0
-        quiet = len(heard["bluerov3"])
+            harness.spin(lambda n=before: len(heard["rov2"]) > n, "the pad's message")
+        assert json.loads(heard["rov2"][-1].data)["sticks"]["surge"] == 1.0
+        quiet = len(heard["rov2"])
         harness.linger(0.5)
-        assert len(heard["bluerov3"]) == quiet, "a pad that was pulled out must look like a pilot who is gone"
+        assert len(heard["rov2"]) == quiet, "a pad that was pulled out must look like a pilot who is gone"

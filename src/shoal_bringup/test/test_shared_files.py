@@ -44,8 +44,9 @@ def test_rviz_shows_topics_of_the_table_with_their_qos() -> None:
         assert entry["Reliability Policy"] == "Reliable" and topic.qos in ("latched", "latest", "reliable")
 
 
-def test_foxglove_layout_is_whole_and_shows_topics_of_the_table() -> None:
-    data = json.loads((ROOT / "config/foxglove/shoal.json").read_text())
+@pytest.mark.parametrize("name", ["shoal", "docking", "platform"])
+def test_foxglove_layout_is_whole_and_shows_topics_of_the_table(name: str) -> None:
+    data = json.loads((ROOT / f"config/foxglove/{name}.json").read_text())
 
     def panels(node: Any) -> list[str]:
         return [node] if isinstance(node, str) else panels(node["first"]) + panels(node["second"])
@@ -53,10 +54,11 @@ def test_foxglove_layout_is_whole_and_shows_topics_of_the_table() -> None:
     assert sorted(panels(data["layout"])) == sorted(data["configById"])
     paths = [p["value"] for entry in all_values(data, "paths") for p in entry if p["value"].startswith("/")]
     named = [*paths, *all_values(data, "topicPath"), *all_values(data, "topicName"), *all_values(data, "poseTopic")]
-    named += [name for topics in all_values(data, "topics") for name in topics]
+    named += [topic for topics in all_values(data, "topics") for topic in topics]
     assert len(named) > 20
-    for name in named:
-        assert known(name.split(".")[0]) is not None, name
+    for topic in named:
+        assert known(topic.split(".")[0]) is not None, topic
+    assert {p.name for p in (ROOT / "config/foxglove").iterdir()} == {"shoal.json", "docking.json", "platform.json"}
 
 
 def load(file: Path) -> ModuleType:

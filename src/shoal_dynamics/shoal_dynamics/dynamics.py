@@ -25,8 +25,9 @@ from shoal.messages.odometry import Odometry
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.world import World
 from shoal.tasks.base import TaskContext
-from shoal.tasks.run import make_task
+from shoal.tasks.run import make_task, read_task_settings
 from shoal_dynamics import response_time
+from shoal_dynamics.docking import Ports
 from shoal_dynamics.joints import Joints
 from shoal_dynamics.progress import ProgressLines
 from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
@@ -66,6 +67,7 @@ class DynamicsNode(Node):
         self._last: dict[str, Odometry | None] = {}
         self._open_topics()
         self._joints = Joints(self, lambda: self.world)
+        self._ports = Ports(self, lambda: self.world, self._joints)
         self._stop = StopLatch(state_folder(self, self._fleet_name) / "dynamics.stop.json")
         StopEndpoints(self, self._stop, lambda _: None)
         self._fresh_run()
@@ -80,6 +82,7 @@ class DynamicsNode(Node):
         self._task = declare(
             self, "task", "", "task that gives the start: name or package.module:Name; empty: the path's"
         )
+        self._task_settings = declare(self, "task_settings", "{}", "of that task, JSON")
         self._condition = declare(self, "condition", "default", "plant, sensors and water: name or file")
         self._seed = declare(self, "seed", 0, "of everything that is drawn", low=0)
         self._period_s = declare(self, "control_period_s", 0.05, "s, of the controllers", low=0.01, high=1.0)
@@ -101,9 +104,10 @@ class DynamicsNode(Node):
     def _make_world(self) -> World:
         """As the lock-step simulator makes it."""
         fleet, condition = load_fleet(self._fleet_name), load_condition(self._condition)
+        given = read_task_settings(self._task_settings, "task_settings")
         name = self._task or ("follow_path" if self._path else "hold_station")
-        task = make_task(name, TaskContext(fleet, condition, {}, self._path, self._seed))
-        return World(
+        task = make_task(name, TaskContext(fleet, condition, given, self._path, self._seed))
+        world = World(
             task.fleet,
             task.start(),
             condition,
@@ -113,6 +117,8 @@ class DynamicsNode(Node):
             current=task.current(),
             command_timeout_s=self._timeout_s,
         )
+        task.prepare(world)
+        return world
 
     def _open_topics(self) -> None:
         names = self.world.names
@@ -151,8 +157,9 @@ class DynamicsNode(Node):
         return bool(self.get_parameter("paused").value)
 
     def publish_while_paused(self) -> None:
-        """Paused: repeat where everybody is."""
+        """Paused: repeat what time it is and where everybody is, for nodes that have just started."""
         self._read_commands()
+        self._clock_out.publish(Clock(clock=convert.to_stamp(self.world.t_s)))
         self._publish(self._last)
         self._diagnostics.report(self.world.t_s, Level.WARN, "paused", {"t_s": self.world.t_s})
 
@@ -192,6 +199,7 @@ class DynamicsNode(Node):
         """One tick."""
         self._read_commands()
         self.world.step(self.schedule.tick_s, stopped=self._stop.stopped)
+        self._ports.tell_latches()
         self._tick += 1
         asking = self._tick * self.schedule.tick % self.schedule.period == 0
         if asking or self._tick % self._clock_ticks == 0:
@@ -214,6 +222,7 @@ class DynamicsNode(Node):
         self._last = self.world.measure()
         self._asked_s = t_s
         self._publish_sightings(t_s)
+        self._ports.publish_sightings(self._stop.stopped)
         self._publish(self._last)
         if text := self._progress.line(t_s, time.monotonic(), self.world.states):
             self.get_logger().info(text)
@@ -230,9 +239,11 @@ class DynamicsNode(Node):
     def _publish(self, measured: dict[str, Odometry | None]) -> None:
         if self.world.t_s == 0.0:
             self._clock_out.publish(Clock())
+        # One time for all: whoever flies a joined group may answer for a mate before that one's odometry has left.
+        asked_ns = time.time_ns()
         for publisher, (name, odometry) in zip(self._odometry, measured.items(), strict=True):
             if odometry is not None:
-                self.answers[name].sent(time.time_ns())
+                self.answers[name].sent(asked_ns)
                 publisher.publish(convert.odometry_to_bytes(odometry, name))
         for name, publisher, state in zip(self.world.names, self._truth, self.world.states, strict=True):
             if publisher.get_subscription_count():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
@@ -48,6 +49,15 @@ class Joints:
         self.present = Joining(self.present.counter + 1)
         self._publish()
 
+    def closed(self, joint: DrawnJoint) -> None:
+        """A latch has closed, and its port tells so."""
+        self._show(replace(self.present, counter=self.present.counter + 1, joints=(*self.present.joints, joint)))
+
+    def open(self, a: str, b: str) -> None:
+        """A latch, if it is closed."""
+        if any(joint.pair == {a, b} for joint in self.present.joints):
+            self._carry_out(replace(self.present.without(frozenset((a, b))), counter=self.present.counter + 1))
+
     def _on_order(self, message: String) -> None:
         try:
             order = joining_from_json(message.data, topics.SET_ASSEMBLY.name)
@@ -88,11 +98,17 @@ class Joints:
         return DrawnJoint(a, b, found.at_a_m, found.at_b_m, found.attitude)
 
     def _carry_out(self, order: Joining, by_parameter: bool = False) -> None:
-        self._world().set_joints([(j.a, j.b, j.at_a_m) for j in order.joints])  # may refuse, then nothing changes
-        before, self.present = self._text(), order
+        if (world := self._world()).connectors is not None:
+            world.carry_out(order)  # magnets catch by themselves
+        else:
+            world.set_joints([(j.a, j.b, j.at_a_m) for j in order.joints])  # may refuse, then nothing changes
+        self._show(order, by_parameter)
+
+    def _show(self, present: Joining, by_parameter: bool = False) -> None:
+        before, self.present = self._text(), present
         self._publish()
         if self._text() != before:
-            self._node.get_logger().info(f"assembly {order.counter}: {self._text() or 'nobody is joined'}")
+            self._node.get_logger().info(f"assembly {present.counter}: {self._text() or 'nobody is joined'}")
             if not by_parameter:
                 self._node.set_parameters([Parameter(PARAMETER, value=self._text())])
 

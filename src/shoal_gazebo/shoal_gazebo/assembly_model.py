@@ -22,13 +22,12 @@ SYSTEM = 'filename="gz-sim-detachable-joint-system" name="gz::sim::systems::Deta
 
 
 def render_assembly(file: AssemblyFile, water: Water, detachable: bool = False) -> str:
-    """SDF of the whole. A ShoalError for what Gazebo cannot have: passive bodies, vessels, azimuths."""
+    """SDF of the whole. A ShoalError for passive bodies: a model here is a vehicle with its own thrusters."""
     assembly = file.assembly()
     for name, module in assembly.modules.items():
-        if not module.thrusters or module.waterplane is not None or any(t.kind == "azimuth" for t in module.thrusters):
+        if not module.thrusters:
             raise ShoalError(
-                f"assembly '{file.name}': module '{name}' is passive, floats or has azimuths; "
-                "expected submerged vehicles with fixed thrusters: Gazebo's models have nothing else"
+                f"assembly '{file.name}': module '{name}' is passive; expected vehicles with thrusters of their own"
             )
     poses = file.composite().poses
     parts = []

@@ -20,6 +20,7 @@ from shoal.errors import ShoalError
 from shoal.frames import frd_to_flu, skew
 from shoal.vehicles.actuators import Thruster
 from shoal.vehicles.description import Vehicle
+from shoal_gazebo.floating import fixed_thrusters, pontoons
 from shoal_gazebo.frames import flu_inertia, flu_matrix, rotation_rpy, rpy_along_x
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ PROPELLER_SPEED_RADPS = 25.0  # at full forward thrust
 PROPELLER_AXIAL_KGM2 = 0.5 * PROPELLER_MASS_KG * PROPELLER_RADIUS_M**2
 PROPELLER_ACROSS_KGM2 = 0.6 * PROPELLER_AXIAL_KGM2  # a disc of some thickness: above half of the axial one
 PLATE_THICKNESS_M = 0.004
+LENT_MOST = 0.02  # share of a principal moment that may be written as added mass instead
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,10 @@ class GazeboBody:
     linear_damping: Array  # (6,6), negative where it brakes
     quadratic_damping: Array  # (6,6), likewise
     displacement_center_m: Array  # (3,) of the sphere that carries what the plates don't displace
-    displacement_radius_m: float
+    displacement_radius_m: float  # 0: there is none
     plates: tuple[Plate, ...]
     propellers: tuple[Propeller, ...]
+    pontoons: tuple[Plate, ...] = ()  # of a vessel, in place of the sphere
 
 
 def default_gravity(vehicle: Vehicle) -> float:
@@ -86,21 +89,25 @@ def default_gravity(vehicle: Vehicle) -> float:
 
 def build_body(vehicle: Vehicle, water: Water) -> GazeboBody:
     """Numbers for one vehicle in one kind of water."""
-    propellers = tuple(_propeller(i, t, water) for i, t in enumerate(vehicle.thrusters))
+    propellers = tuple(_propeller(i, t, water) for i, t in enumerate(fixed_thrusters(vehicle)))
     plates = contact_plates(vehicle.size_m)
-    mass, com, inertia = _hull(vehicle, water, propellers)
-    center, radius = _displacement(vehicle, water, plates)
+    mass, com, described = _hull(vehicle, water, propellers)
+    lent = _lent(described)
+    _demand_a_body(vehicle, mass, described - lent)
+    floats = () if vehicle.waterplane is None else pontoons(vehicle, water, plates, Plate)
+    center, radius = (np.zeros(3), 0.0) if floats else _displacement(vehicle, water, plates)
     return GazeboBody(
         mass_kg=mass,
         com_m=com,
-        inertia_kgm2=inertia,
-        added_mass=_added_mass(vehicle, water),
+        inertia_kgm2=described - lent,
+        added_mass=_added_mass(vehicle, water) + np.pad(lent, ((3, 0), (3, 0))),
         linear_damping=-flu_matrix(vehicle.linear_damping),
         quadratic_damping=-flu_matrix(vehicle.quadratic_damping),
         displacement_center_m=center,
         displacement_radius_m=radius,
         plates=plates,
         propellers=propellers,
+        pontoons=floats,
     )
 
 
@@ -114,6 +121,10 @@ def not_in_gazebo(vehicle: Vehicle) -> list[str]:
     if any(t.time_constant_s > 0 for t in vehicle.thrusters):
         lag = max(t.time_constant_s for t in vehicle.thrusters)
         notes.append(f"thruster lag ({lag:g} s): the Thruster system follows its command at once")
+    if turning := [t.name for t in vehicle.thrusters if t.kind == "azimuth"]:
+        notes.append(
+            f"azimuths that turn ({', '.join(turning)}): each is two fixed thrusters, without slew and dead band"
+        )
     return notes
 
 
@@ -162,8 +173,19 @@ def _hull(vehicle: Vehicle, water: Water, propellers: tuple[Propeller, ...]) -> 
         about_co = about_co - _propeller_about_co(propeller)
     com = moment / mass
     inertia = about_co + mass * skew(com) @ skew(com)
-    _demand_a_body(vehicle, mass, inertia)
     return mass, com, inertia
+
+
+def _lent(inertia: Array) -> Array:
+    """(3,3) what goes from the rigid body to the added mass, so that Gazebo takes a tensor that is no body's by a hair.
+
+    Roll, pitch and yaw of a vessel come from different sources. Only the sum of both acts, so nothing is lost.
+    """
+    moments, axes = np.linalg.eigh(inertia)
+    excess = (1 + 1e-6) * moments[2] - moments[0] - moments[1]
+    if not 0.0 < excess <= LENT_MOST * moments[2]:
+        return np.zeros((3, 3))
+    return np.asarray(excess * np.outer(axes[:, 2], axes[:, 2]))
 
 
 def _propeller_about_co(propeller: Propeller) -> Array:

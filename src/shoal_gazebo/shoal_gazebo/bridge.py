@@ -59,8 +59,8 @@ def vehicle_entries(member: Member, world: str, camera: bool = True) -> list[Ent
     name = member.name
     odometry = ODOMETRY.of(vehicle=name)
     entries = [Entry(odometry, f"/model/{name}/odometry", _message(ODOMETRY), "gz.msgs.Odometry", TO_ROS)]
-    for thruster in member.vehicle().thrusters:
-        topic = thrust_topic(name, thruster.name)
+    for thruster in member.vehicle().input_names:
+        topic = thrust_topic(name, thruster)
         # One place in the queue: an old thrust command is worth nothing once there is a newer one.
         entries.append(Entry(topic, topic, _message(THRUST), "gz.msgs.Double", TO_GAZEBO, queue=1))
     if camera:

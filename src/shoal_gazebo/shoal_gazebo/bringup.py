@@ -64,6 +64,10 @@ def prepare(
     flow = numbers.current_enu if current_enu is None else current_enu
     spawns = []
     for index, member in enumerate(loaded.vehicles):
+        if member.vehicle().waterplane is not None and numbers.surface_m != 0.0:
+            raise ShoalError(
+                f"{world_file}: has no surface at z = 0 (graded buoyancy), and {member.name} floats; expected one"
+            )
         model = render_model(
             member.vehicle(),
             numbers.water,

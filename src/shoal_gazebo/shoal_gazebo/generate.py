@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shoal.errors import ShoalError
 from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal_gazebo.body import Water, default_gravity
 from shoal_gazebo.render import render_config, render_model
 from shoal_gazebo.worlds import WORLDS, render_world
 
 DEFAULT_VEHICLE = "bluerov2_heavy"
+SHIPPED = (DEFAULT_VEHICLE, "bluerov2", "boat", "delfia1")  # models that are committed
 
 
 def shipped_water() -> Water:
@@ -20,12 +20,6 @@ def shipped_water() -> Water:
 
 def generated_files(vehicle: Vehicle) -> dict[str, str]:
     """Text by path below the checkout. A set that is not the default one gets a folder of its own."""
-    if turning := [t.name for t in vehicle.thrusters if t.kind == "azimuth"]:
-        raise ShoalError(
-            f"{vehicle.name}: thrusters {', '.join(turning)} are azimuths, expected fixed ones: Gazebo's cannot turn"
-        )
-    if vehicle.waterplane is not None:
-        raise ShoalError(f"{vehicle.name}: floats by its waterplane, expected a submerged vehicle: Gazebo has none")
     default = load_vehicle(vehicle.name).parameter_set == vehicle.parameter_set
     folder = vehicle.name if default else f"{vehicle.name}_{vehicle.parameter_set}"
     water = shipped_water()

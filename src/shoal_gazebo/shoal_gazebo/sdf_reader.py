@@ -33,6 +33,7 @@ class Shape:
     volume_m3: float
     center_m: Array  # (3,) in the link's frame
     touches: bool  # False with collide_bitmask 0
+    size_m: Array | None = None  # (3,) of a box
 
 
 @dataclass(frozen=True)
@@ -210,15 +211,18 @@ def _symmetric(element: ET.Element, letters: str, prefix: str) -> Array:
 
 def _shape(collision: ET.Element) -> Shape:
     geometry = _child(collision, "geometry")
-    kind = geometry[0]
+    kind, size = geometry[0], None
     if kind.tag == "sphere":
         volume = 4 / 3 * np.pi * float(kind.findtext("radius", "")) ** 3
     elif kind.tag == "box":
-        volume = float(np.prod(vector(kind.findtext("size"))))
+        size = vector(kind.findtext("size"))
+        volume = float(np.prod(size))
     else:
         raise ValueError(f"collision with <{kind.tag}>, expected sphere or box (graded buoyancy is surest with these)")
     mask = collision.findtext("surface/contact/collide_bitmask")
-    return Shape(collision.attrib["name"], volume, read_pose(collision).position_m, mask is None or int(mask) != 0)
+    return Shape(
+        collision.attrib["name"], volume, read_pose(collision).position_m, mask is None or int(mask) != 0, size
+    )
 
 
 def _joint(joint: ET.Element) -> Joint:

@@ -67,7 +67,7 @@ class ThrustWatchdog(Node):
         self.stops: Counter[str] = Counter()
         self.vehicles = fleet.names
         self._latch = StopLatch(state_folder(self, name) / "watchdog.stop.json")
-        thrusters = [(m.name, t.name) for m in fleet.vehicles for t in m.vehicle().thrusters]
+        thrusters = [(m.name, t) for m in fleet.vehicles for t in m.vehicle().input_names]
         self.outputs = {(v, t): endpoints.publisher(self, topics.THRUST, vehicle=v, thruster=t) for v, t in thrusters}
         group = ServedWhileStopped(self._latch)
         self.inputs = {

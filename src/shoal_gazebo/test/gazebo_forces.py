@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal_gazebo.sdf_reader import LinkNumbers, ModelNumbers, Plugin
+from shoal_gazebo.sdf_reader import LinkNumbers, ModelNumbers, Plugin, Shape
 from shoal_gazebo.world_reader import WorldNumbers
 
 Array = NDArray[np.float64]
@@ -77,6 +77,9 @@ class GazeboVehicle:
         self.inverse = np.linalg.inv(self.mass_matrix)
         self.coriolis_through_water = coriolis_through_water
         self.still = self._gravity_and_buoyancy()
+        self.reach_m = max(float(np.linalg.norm(s.center_m)) + s.volume_m3 ** (1 / 3) for s in self._shapes())
+        self.air_kgpm3 = next((float(p.values["graded_buoyancy.density_change.density"]) for p in world.plugins
+                               if "graded_buoyancy.density_change.density" in p.values), 0.0)  # fmt: skip
         self.thrust, self.spin, self.kick = np.zeros(6), np.zeros(3), np.zeros(3)
 
     @staticmethod
@@ -98,6 +101,25 @@ class GazeboVehicle:
                 at = link.pose.position_m + link.pose.rotation @ point
                 total += upward * np.vstack([np.eye(3), cross_matrix(at)])
         return total
+
+    def _shapes(self) -> list[Shape]:
+        return [shape for link in self.model.links.values() for shape in link.shapes]
+
+    def _weight_and_lift(self, state: State) -> Array:
+        """Wrench of weight and buoyancy; near the surface every collision is cut as if it were level, at the height of
+        its own centre, and the force acts above or below that centre (gz-sim's GradedFluidDensity)."""
+        up, surface = state.rotation[2], self.world.surface_m
+        load = self.still @ up
+        if surface is None or state.position[2] + self.reach_m < surface:
+            return np.asarray(load)
+        g = -float(self.world.gravity_enu[2])
+        for link in self.model.links.values():
+            for shape in link.shapes:
+                at = link.pose.position_m + link.pose.rotation @ shape.center_m
+                out = shape.volume_m3 - wet_volume(shape, float(state.position[2] + up @ at) - surface)
+                lost = g * out * (self.world.density_kgpm3 - self.air_kgpm3)
+                load = load - lost * np.concatenate([up, np.cross(at, up)])
+        return np.asarray(load)
 
     def _hydrodynamics(self, nu: Array, current_body: Array) -> Array:
         """Damping, and the correction of the added mass's Coriolis force for the current."""
@@ -126,7 +148,7 @@ class GazeboVehicle:
     def step(self, state: State, dt: float) -> State:
         """One physics step."""
         nu = np.concatenate([state.velocity, state.rate])
-        load = self.still @ state.rotation[2]  # the third row is "up" in body axes
+        load = self._weight_and_lift(state)  # the third row of the rotation is "up" in body axes
         load += self._hydrodynamics(nu, state.rotation.T @ self.hydrodynamics.current)
         load += self.thrust
         load -= coriolis(self.mass_matrix, nu)
@@ -137,6 +159,16 @@ class GazeboVehicle:
         nu = nu + self.inverse @ load
         position = state.position + state.rotation @ nu[:3] * dt
         return State(position, state.rotation @ turn(nu[3:] * dt), nu[:3], nu[3:])
+
+
+def wet_volume(shape: Shape, height_m: float) -> float:
+    """Of a level box, or a sphere, whose centre is so far above the surface."""
+    if shape.size_m is not None:
+        x, y, z = (float(v) for v in shape.size_m)
+        return x * y * min(max(z / 2 - height_m, 0.0), z)
+    radius = (3 * shape.volume_m3 / (4 * np.pi)) ** (1 / 3)
+    cap = min(max(radius - height_m, 0.0), 2 * radius)
+    return float(np.pi * cap**2 * (radius - cap / 3))
 
 
 def coriolis(matrix: Array, nu: Array) -> Array:

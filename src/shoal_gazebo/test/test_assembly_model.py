@@ -10,7 +10,7 @@ import pytest
 
 from shoal.assembly.file import load_assembly
 from shoal.errors import ShoalError
-from shoal.vehicles.parameters import rigid_body_mass
+from shoal.vehicles.parameters import mass_matrix
 from shoal_gazebo.assembly_model import render_assembly, sdf_pose
 from shoal_gazebo.check import check_model, spatial_inertia
 from shoal_gazebo.frames import FRD_TO_FLU_6, rotation_rpy
@@ -25,7 +25,7 @@ def parts(text: str) -> tuple[ET.Element, dict[str, ET.Element]]:
     return whole, {m.attrib["name"]: m for m in whole.findall("model")}
 
 
-@pytest.mark.parametrize("name", ["pair_turned", "square"])
+@pytest.mark.parametrize("name", ["pair_turned", "square", "vessels_3x1"])
 def test_all_modules_together_weigh_and_turn_as_the_composite_does(name: str) -> None:
     """Every module passes the check of a single model, and their inertias in their places add up to the composite's."""
     file, water = load_assembly(name), shipped_water()
@@ -39,8 +39,9 @@ def test_all_modules_together_weigh_and_turn_as_the_composite_does(name: str) ->
         turn = rotation_rpy(*angles)
         lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         move = np.block([[turn.T, -turn.T @ lever], [np.zeros((3, 3)), turn.T]])
-        total += move.T @ sum(spatial_inertia(link) for link in model.links.values()) @ move
-    wanted = FRD_TO_FLU_6 @ rigid_body_mass(composite.vehicle) @ FRD_TO_FLU_6
+        added = [link.added_mass for link in model.links.values() if link.added_mass is not None]
+        total += move.T @ (sum(spatial_inertia(link) for link in model.links.values()) + sum(added)) @ move
+    wanted = FRD_TO_FLU_6 @ mass_matrix(composite.vehicle) @ FRD_TO_FLU_6
     assert np.abs(total - wanted).max() < 1e-6 * np.abs(wanted).max()
     joints = [(str(j.findtext("parent")), str(j.findtext("child"))) for j in whole.findall("joint")]
     assert joints == [(f"{j.a}::base_link", f"{j.b}::base_link") for j in assembly.joints]
@@ -66,12 +67,12 @@ def test_poses_are_flu() -> None:
 
 
 def test_what_gazebo_has_not_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ShoalError, match=r"module 'bracket' is passive, floats or has azimuths; expected submerged"):
+    with pytest.raises(ShoalError, match=r"module 'bracket' is passive; expected vehicles with thrusters of their own"):
         render_assembly(load_assembly("bluerov_bracket"), shipped_water())
 
 
 @needs_ign
-@pytest.mark.parametrize("detachable", [False, True])
-def test_the_file_parses(detachable: bool, tmp_path: Path) -> None:
-    text = render_assembly(load_assembly("pair_turned"), shipped_water(), detachable)
+@pytest.mark.parametrize(("name", "detachable"), [("pair_turned", False), ("pair_turned", True), ("vessels_3x1", True)])
+def test_the_file_parses(name: str, detachable: bool, tmp_path: Path) -> None:
+    text = render_assembly(load_assembly(name), shipped_water(), detachable)
     assert complaints(as_sdf_1_9(text), tmp_path) == "Valid."

@@ -49,20 +49,18 @@ def test_no_two_vehicles_share_a_topic(fleet: str, count: int) -> None:
 def test_topics_are_those_of_the_model() -> None:
     """What Gazebo derives from the model's name, joint by joint, is what the bridge listens to and publishes."""
     model = read_model(ROOT / "models/bluerov2_heavy/model.sdf")
-    entries = bridge_entries(load_fleet("two"), "tank")["bluerov3"]
+    entries = bridge_entries(load_fleet("two"), "tank")["rov2"]
     joints = [s.values["joint_name"] for s in model.systems("Thruster")]
     commands = [e for e in entries if e.direction == TO_GAZEBO]
-    assert [e.gz_topic for e in commands] == [f"/model/bluerov3/joint/{joint}/cmd_thrust" for joint in joints]
-    assert [e.ros_topic for e in commands] == [
-        f"/model/bluerov3/joint/thruster{i}_joint/cmd_thrust" for i in range(1, 9)
-    ]
+    assert [e.gz_topic for e in commands] == [f"/model/rov2/joint/{joint}/cmd_thrust" for joint in joints]
+    assert [e.ros_topic for e in commands] == [f"/model/rov2/joint/thruster{i}_joint/cmd_thrust" for i in range(1, 9)]
     (camera,) = model.cameras
-    scoped = f"/world/tank/model/bluerov3/link/{camera.link}/sensor/{camera.name}"
+    scoped = f"/world/tank/model/rov2/link/{camera.link}/sensor/{camera.name}"
     readings = {e.ros_topic: e.gz_topic for e in entries if e.direction == TO_ROS}
     assert readings == {
-        "/bluerov3/odometry": "/model/bluerov3/odometry",
-        "/bluerov3/camera/image": f"{scoped}/image",
-        "/bluerov3/camera/camera_info": f"{scoped}/camera_info",
+        "/rov2/odometry": "/model/rov2/odometry",
+        "/rov2/camera/image": f"{scoped}/image",
+        "/rov2/camera/camera_info": f"{scoped}/camera_info",
     }
 
 
@@ -76,10 +74,10 @@ def test_files_are_what_ros_gz_bridge_reads() -> None:
 
 
 def test_without_camera() -> None:
-    entries = bridge_entries(load_fleet("one"), "ocean", camera=False)["bluerov2"]
+    entries = bridge_entries(load_fleet("one"), "ocean", camera=False)["rov1"]
     assert len(entries) == 9
 
 
 def test_images_only_cross_when_someone_looks() -> None:
-    for entry in bridge_entries(load_fleet("one"), "ocean")["bluerov2"]:
+    for entry in bridge_entries(load_fleet("one"), "ocean")["rov1"]:
         assert entry.lazy == ("camera" in entry.ros_topic)

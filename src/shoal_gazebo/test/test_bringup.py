@@ -50,7 +50,7 @@ def test_each_vehicle_has_its_own_model_and_place(tmp_path: Path) -> None:
 def test_spawn_arguments(tmp_path: Path) -> None:
     spawn = prepare("two", "tank", tmp_path).spawns[0]
     assert spawn.arguments("tank") == [
-        *("-world", "tank", "-file", str(tmp_path / "bluerov2.sdf"), "-name", "bluerov2"),
+        *("-world", "tank", "-file", str(tmp_path / "rov1.sdf"), "-name", "rov1"),
         *("-x", "-1.100000", "-y", "0.000000", "-z", "-5.000000", "-Y", "0.000000"),
     ]
 
@@ -60,7 +60,7 @@ def test_options(tmp_path: Path) -> None:
     text = ready.spawns[0].model_file.read_text()
     assert "<default_current>0 0.25 0</default_current>" in text
     assert "<sensor" not in text
-    assert "camera" not in ready.bridge_files["bluerov2"].read_text()
+    assert "camera" not in ready.bridge_files["rov1"].read_text()
 
 
 def test_current_as_text() -> None:

@@ -45,12 +45,12 @@ def test_check(tmp_path: Path) -> None:
 
 def test_bridge_prints_or_writes(tmp_path: Path) -> None:
     printed = run.invoke(app, ["gazebo", "bridge", "two", "--world", "tank"])
-    assert printed.exit_code == 0 and "/world/tank/model/bluerov3" in printed.output
+    assert printed.exit_code == 0 and "/world/tank/model/rov2" in printed.output
     assert run.invoke(app, ["gazebo", "bridge", "two", "-o", str(tmp_path)]).exit_code == 0
     assert {p.name for p in tmp_path.iterdir()} == {
         "bridge_shared.yaml",
-        "bridge_bluerov2.yaml",
-        "bridge_bluerov3.yaml",
+        "bridge_rov1.yaml",
+        "bridge_rov2.yaml",
     }
 
 

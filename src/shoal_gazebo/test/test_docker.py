@@ -120,7 +120,7 @@ def test_the_health_check_can_tell() -> None:
 
     domain = claim_domain()
     environment = {**os.environ, **domain.environment()}
-    command = [sys.executable, str(DOCKER / "healthy.py"), "bluerov3"]
+    command = [sys.executable, str(DOCKER / "healthy.py"), "rov2"]
     silent = subprocess.run([*command, "1"], env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (silent.returncode, silent.stdout.split(":")[0]) == (1, "not well")
     context = rclpy.Context()
@@ -128,7 +128,7 @@ def test_the_health_check_can_tell() -> None:
     node = rclpy.create_node("fleet", context=context)
     clock, odometry = (
         node.create_publisher(Clock, "/clock", 1),
-        node.create_publisher(Odometry, "/bluerov3/odometry", 1),
+        node.create_publisher(Odometry, "/rov2/odometry", 1),
     )
     checking = subprocess.Popen([*command, "20"], env=environment, stdout=subprocess.PIPE, text=True)
     tick = 0

@@ -138,8 +138,8 @@ def test_the_fleet_swims_the_circle_level_and_a_dead_controllers_thrusters_stop(
     assert all(sea.pushing(name) for name in sea.names)
     assert max(sea.tilt_deg.values()) < 10.0, sea.tilt_deg  # with a believed lag of 0.15 s they roll over
 
-    sea.kill("/bluerov2/mpc")  # it sends no last zeros
-    harness.spin(lambda: sea.thrust["bluerov2", "thruster1"].read() and not sea.pushing("bluerov2"), "the watchdog")
+    sea.kill("/rov1/mpc")  # it sends no last zeros
+    harness.spin(lambda: sea.thrust["rov1", "thruster1"].read() and not sea.pushing("rov1"), "the watchdog")
 
 
 def test_a_belief_of_lag_and_delay_that_are_not_there_rolls_nobody_over(harness: Harness, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_stop_holds_behind_gazebo_until_it_is_released(harness: Harness, tmp_pat
     sea = Sea(harness, "two", tmp_path)
     sea.swim()
     once = harness.node.create_publisher(Bool, topics.STOP.name, 1)  # as `ros2 topic pub --once`
-    holders = ("/bluerov2/mpc", "/bluerov3/mpc", "/guidance", "/thrust_watchdog")
+    holders = ("/rov1/mpc", "/rov2/mpc", "/guidance", "/thrust_watchdog")
     harness.spin(lambda: once.get_subscription_count() == len(holders), "the holders of STOP")
     harness.spin(lambda: all(sea.pushing(name) for name in sea.names), "thrust")
     pressed_ns = time.time_ns()
@@ -172,13 +172,13 @@ def test_stop_holds_behind_gazebo_until_it_is_released(harness: Harness, tmp_pat
         assert not pushes or pushes[-1] < 3 * PERIODS, (name, after[:30])  # controllers' and watchdog's zeros between
     assert sea.state.stopped
 
-    for name in ("/bluerov2/mpc", "/bluerov3/mpc", "/thrust_watchdog"):
+    for name in ("/rov1/mpc", "/rov2/mpc", "/thrust_watchdog"):
         sea.kill(name)
     sea.h.start(sea.specs["/thrust_watchdog"])
     lines = harness.children["/thrust_watchdog"].lines
     harness.spin(lambda: any("still stopped" in line for line in lines), "the watchdog to remember", wall_s=120.0)
-    pusher = harness.publisher(topics.THRUST, vehicle="bluerov2", thruster="thruster1")
-    log = sea.thrust["bluerov2", "thruster1"]
+    pusher = harness.publisher(topics.THRUST, vehicle="rov1", thruster="thruster1")
+    log = sea.thrust["rov1", "thruster1"]
     for k in range(10):  # a controller that does not obey
         pusher.publish(Float64(data=5.0 + k))
         harness.spin(
@@ -187,8 +187,8 @@ def test_stop_holds_behind_gazebo_until_it_is_released(harness: Harness, tmp_pat
     harness.node.destroy_publisher(pusher)
 
     restarted_ns = time.time_ns()
-    sea.h.start(sea.specs["/bluerov2/mpc"], sea.specs["/bluerov3/mpc"])
-    for name in ("/bluerov2/mpc", "/bluerov3/mpc"):
+    sea.h.start(sea.specs["/rov1/mpc"], sea.specs["/rov2/mpc"])
+    for name in ("/rov1/mpc", "/rov2/mpc"):
         lines = harness.children[name].lines
         harness.spin(lambda found=lines: any("still stopped" in line for line in found), f"{name}", wall_s=120.0)
     sea.pass_s(3.0)

@@ -60,7 +60,7 @@ def test_what_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     (include,) = [a for a in actions if type(a).__name__ == "IncludeLaunchDescription"]
     arguments = dict(include.options["launch_arguments"])["gz_args"]
     assert arguments.startswith("-r -v 2 -s --headless-rendering ") and arguments.endswith("/worlds/ocean.sdf")
-    assert {p.name for p in tmp_path.iterdir()} >= {"bluerov2.sdf", "bluerov3.sdf", "bridge_shared.yaml"}
+    assert {p.name for p in tmp_path.iterdir()} >= {"rov1.sdf", "rov2.sdf", "bridge_shared.yaml"}
 
 
 def test_controllers_follow_the_last_vehicle_only_when_all_went_well(
@@ -201,6 +201,6 @@ def test_real_launch_starts_things_in_order(tmp_path: Path) -> None:
     started = [line.split()[0] for line in lines]
     assert started.count("create") == 2 and started.count("mpc") == 2 and started.count("parameter_bridge") == 3
     assert max(i for i, s in enumerate(started) if s == "create") < started.index("mpc")
-    assert "-name bluerov3" in lines[[i for i, s in enumerate(started) if s == "create"][1]]
+    assert "-name rov2" in lines[[i for i, s in enumerate(started) if s == "create"][1]]
     files = [Path(word) for line in lines for word in line.split() if "/launch_params" in word]
     assert any("use_sim_time" in path.read_text() for path in files)

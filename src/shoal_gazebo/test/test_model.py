@@ -13,7 +13,7 @@ from shoal.errors import ShoalError
 from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal_gazebo.body import Water, build_body, contact_plates, not_in_gazebo
 from shoal_gazebo.check import check_model, thrust_matrix
-from shoal_gazebo.generate import generated_files, out_of_step, shipped_water, write_files
+from shoal_gazebo.generate import SHIPPED, generated_files, out_of_step, shipped_water, write_files
 from shoal_gazebo.render import render_model
 from shoal_gazebo.sdf_reader import read_model
 
@@ -32,9 +32,10 @@ THESIS_B = np.array(
 )
 
 
-def test_committed_files_are_in_step() -> None:
-    files = generated_files(load_vehicle("bluerov2_heavy"))
-    assert set(files) == {f"models/bluerov2_heavy/{n}" for n in ("model.sdf", "model.config")} | {
+@pytest.mark.parametrize("name", SHIPPED)
+def test_committed_files_are_in_step(name: str) -> None:
+    files = generated_files(load_vehicle(name))
+    assert set(files) == {f"models/{name}/{n}" for n in ("model.sdf", "model.config")} | {
         "worlds/ocean.sdf",
         "worlds/tank.sdf",
     }

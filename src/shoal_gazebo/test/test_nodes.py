@@ -21,7 +21,7 @@ from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec, Value
 
 pytestmark = pytest.mark.ros
-PUSHED = ("bluerov2", "thruster3")
+PUSHED = ("rov1", "thruster3")
 
 
 class Fixture:
@@ -109,7 +109,7 @@ def test_a_clock_that_stops_does_not_stop_the_watchdog(f: Fixture) -> None:
 
 
 def test_stop_zeroes_every_thruster_whatever_the_controllers_send(f: Fixture) -> None:
-    others = [f.h.listen(topics.THRUST, vehicle="bluerov2", thruster=f"thruster{i}") for i in (1, 8)]
+    others = [f.h.listen(topics.THRUST, vehicle="rov1", thruster=f"thruster{i}") for i in (1, 8)]
     f.start()
     f.push(4.0)
     f.h.spin(lambda: f.forces == [4.0], "the command")

@@ -19,6 +19,7 @@ from shoal_gazebo.generate import shipped_water
 from shoal_gazebo.render import render_model
 
 ROOT = Path(__file__).parents[3]
+HEAVY = ROOT / "models" / "bluerov2_heavy" / "model.sdf"
 FILES = sorted([*ROOT.glob("models/*/model.sdf"), *ROOT.glob("worlds/*.sdf")])
 ADDED_MASS = re.compile(r"<fluid_added_mass>.*?</fluid_added_mass>", re.DOTALL)
 needs_ign = pytest.mark.skipif(
@@ -41,7 +42,10 @@ def complaints(text: str, folder: Path) -> str:
 
 def test_there_are_files() -> None:
     assert [f.relative_to(ROOT).as_posix() for f in FILES] == [
+        "models/bluerov2/model.sdf",
         "models/bluerov2_heavy/model.sdf",
+        "models/boat/model.sdf",
+        "models/delfia1/model.sdf",
         "worlds/ocean.sdf",
         "worlds/tank.sdf",
     ]
@@ -54,17 +58,21 @@ def test_committed_files_parse(path: Path, tmp_path: Path) -> None:
 
 
 @needs_ign
-@pytest.mark.parametrize("name", ["wu2018", "ng2024", "von_benzon2022"])
-def test_rendered_vehicles_parse(name: str, tmp_path: Path) -> None:
-    vehicle = load_vehicle("bluerov2_heavy", name)
-    text = render_model(vehicle, shipped_water(), name="bluerov3", current_enu=(0.1, 0, 0))
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [("bluerov2_heavy", n) for n in ("wu2018", "ng2024", "von_benzon2022")]
+    + [("delfia1", None), ("ardusub_sitl", None)],
+)
+def test_rendered_vehicles_parse(type_: str, name: str | None, tmp_path: Path) -> None:
+    vehicle = load_vehicle(type_, name)
+    text = render_model(vehicle, shipped_water(), name="rov2", current_enu=(0.1, 0, 0))
     assert complaints(as_sdf_1_9(text), tmp_path) == "Valid."
 
 
 @needs_ign
 def test_the_parser_does_complain(tmp_path: Path) -> None:
     """About a joint to nowhere, a bad number, and the 1.10 file as it is."""
-    text = FILES[0].read_text(encoding="utf-8")
+    text = HEAVY.read_text(encoding="utf-8")
     good = as_sdf_1_9(text)
     assert "Error" in complaints(good.replace("<child>thruster1</child>", "<child>nowhere</child>"), tmp_path)
     assert "Error" in complaints(good.replace("<mass>13.46</mass>", "<mass>eleven</mass>"), tmp_path)
@@ -72,9 +80,11 @@ def test_the_parser_does_complain(tmp_path: Path) -> None:
 
 
 def test_added_mass_is_all_that_needs_1_10() -> None:
-    text = FILES[0].read_text(encoding="utf-8")
-    (block,) = ADDED_MASS.findall(text)
     axes = "xyzpqr"
-    assert re.findall(r"<([a-z]{2})>", block) == [a + b for i, a in enumerate(axes) for b in axes[i:]]
-    for path in FILES[1:]:
-        assert "fluid_added_mass" not in path.read_text(encoding="utf-8")
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        assert '<sdf version="1.10"' in text or '<sdf version="1.9"' in text
+        blocks = ADDED_MASS.findall(text)
+        assert len(blocks) == (path.parent.parent.name == "models")
+        for block in blocks:
+            assert re.findall(r"<([a-z]{2})>", block) == [a + b for i, a in enumerate(axes) for b in axes[i:]]

@@ -6,7 +6,7 @@ import math
 
 from shoal_gazebo.thrust_watch import Moment, ThrustWatch
 
-ONE, TWO = ("bluerov2", "thruster1"), ("bluerov3", "thruster4")
+ONE, TWO = ("rov1", "thruster1"), ("rov2", "thruster4")
 
 
 def at(sim_s: float, wall_s: float | None = None) -> Moment:

@@ -37,12 +37,13 @@ from shoal.messages.preview import Preview
 from shoal.messages.state import POSITION
 from shoal.messages.wording import sentences
 from shoal.recordings.placement_json import formation_to_json
-from shoal_guidance.assembly_orders import AssemblyOrders
+from shoal_guidance.docking_orders import DockingOrders
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_guidance.task_orders import TaskOrders, make_orders
 from shoal_guidance.waypoint_messages import legs_s, place_m
 from shoal_ros import convert, endpoints, process
+from shoal_ros.assembly_orders import AssemblyOrders
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import SettingsParameters, declare, with_changes
 from shoal_ros.publishers import PublisherWatch
@@ -115,7 +116,7 @@ class GuidanceNode(Node):
         endpoints.subscription(self, t.WAYPOINT, self._waypoint)
         endpoints.subscription(self, t.SET_WAYPOINTS, self._waypoints)
         endpoints.subscription(self, t.SET_MODE, self._set_mode)
-        self._assembly = AssemblyOrders(self)
+        self._assembly, self._docking = AssemblyOrders(self), DockingOrders(self, self.fleet.names)
         self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
         self.create_service(Trigger, "~/hold", partial(self._serve, self._hold))
         self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
@@ -160,12 +161,14 @@ class GuidanceNode(Node):
 
     def _publish_orders(self, t_s: float, task: TaskOrders, idle: bool) -> None:
         """A task has the fleet: its own director gives the orders, as in the simulator."""
+        task.hear_of_docking(t_s, self._docking.feedback, self._docking.pair in self._assembly.pairs)
         orders = task.orders(t_s, {name: self._received.get(name) for name in self.fleet.names})
         self._report(t_s, orders.issues)
         if orders.placement is not None:
             self._placement = orders.placement
             self._publish_latched(topics.FORMATION, formation_to_json(orders.placement))
         self._assembly.order(orders.joining)
+        self._docking.order(orders.docking)
         if orders.stop == "stop":
             self._stop.stop("task")
         elif orders.stop == "release":

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from shoal.fleet.file import Fleet
+from shoal.messages.docking import DockingFeedback
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
 from shoal.messages.preview import Preview
 from shoal.simulation.conditions import load_condition
+from shoal.simulation.docking_flight import HearsOfDocking
 from shoal.simulation.simulator import Directing
 from shoal.tasks.base import TaskContext
 from shoal.tasks.run import make_task
@@ -22,6 +24,16 @@ class TaskOrders:
     def __init__(self, director: Directing) -> None:
         self._director = director
         self.preview: Preview | None = None
+        self._latched = False
+
+    def hear_of_docking(self, t_s: float, feedback: DockingFeedback | None, latched: bool) -> None:
+        """The follower's word on our last order, and whether the two are joined."""
+        if isinstance(self._director, HearsOfDocking):
+            if feedback is not None:
+                self._director.on_feedback(t_s, feedback)
+            if latched and not self._latched:
+                self._director.on_latch(t_s)
+            self._latched = latched
 
     def orders(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         """What goes out now."""

@@ -109,7 +109,7 @@ def one() -> Iterator[Sea]:
     with bench() as b:
         b.run("shoal_guidance", "guidance", fleet="two", use_sim_time=True)
         sea = Sea(b)
-        b.until(lambda: sea.odometry["bluerov3"].get_subscription_count(), "guidance")
+        b.until(lambda: sea.odometry["rov2"].get_subscription_count(), "guidance")
         b.until(lambda: sea.cmd_vel.get_subscription_count() and sea.set_mode.get_subscription_count(), "guidance")
         yield sea
 
@@ -140,7 +140,7 @@ def test_starts_in_hold_where_the_fleet_is_and_looks_four_seconds_ahead(sea: Sea
     assert preview.times_s[-1] - preview.times_s[0] >= 4.0 - 1e-6 and preview.headings_rad is not None
     sea.bench.until(lambda: sea.formations, "the formation")
     placement = formation_from_json(sea.formations[-1].data)
-    assert set(placement.sight) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
+    assert set(placement.sight) == {("rov1", "rov2"), ("rov2", "rov1")}
     stamps = [convert.from_stamp(m.header.stamp) for m in sea.setpoints]
     assert np.all(np.diff(stamps) >= 0)
 
@@ -187,7 +187,7 @@ def test_waypoints_come_from_a_pose_topic_and_keep_the_depth(sea: Sea) -> None:
     sea.bench.until(lambda: sea.mode() == "waypoints", "waypoints", sea._next)
     exact = sea.bench.talk(topics.WAYPOINT)
     exact.publish(goal(2.0, 1.0, -6.0))
-    exact.publish(goal(0.0, 0.0, -5.0, frame="bluerov2/base_link"))  # refused: needs TF
+    exact.publish(goal(0.0, 0.0, -5.0, frame="rov1/base_link"))  # refused: needs TF
     sea.bench.until(lambda: sea.queues and len(sea.queues[-1].poses) == 2, "two waypoints", sea._next)
     sea.bench.until(lambda: not sea.queues[-1].poses, "the end of the queue", lambda: sea.go_on(1.0))
     assert np.allclose(sea.setpoint(), [1, 2, 6], atol=1e-3)
@@ -217,16 +217,16 @@ def test_exactly_one_owner(sea: Sea) -> None:
 def test_a_standard_test_waits_until_everybody_is_ready(sea: Sea) -> None:
     b = sea.bench
     assert not b.refusal("/guidance", test="line,circle", repeat=1, test_duration_s=3.0)
-    sea.states["bluerov2"][ATTITUDE] = from_yaw(np.radians(90 + 20))  # looks 20° past its partner
+    sea.states["rov1"][ATTITUDE] = from_yaw(np.radians(90 + 20))  # looks 20° past its partner
     assert b.trigger("/guidance/start_test").success
     sea.go_on(7.0)
     status = sea.test_status()
     assert (status["state"], status["test"], status["countdown_s"]) == ("waiting", "line", None)
-    assert any("sees bluerov3" in reason for reason in status["waiting_for"])
-    sea.states["bluerov2"][ATTITUDE] = from_yaw(np.radians(90))
+    assert any("sees rov2" in reason for reason in status["waiting_for"])
+    sea.states["rov1"][ATTITUDE] = from_yaw(np.radians(90))
     sea.go_on(3.0)
     assert 1.5 < sea.test_status()["countdown_s"] < 2.6
-    sea.silent = {"bluerov3"}  # no odometry: the five seconds start again
+    sea.silent = {"rov2"}  # no odometry: the five seconds start again
     sea.go_on(2.0)
     assert sea.test_status()["countdown_s"] is None and sea.test_status()["state"] == "waiting"
     sea.silent = set()

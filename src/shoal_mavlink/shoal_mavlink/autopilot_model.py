@@ -2,12 +2,13 @@
 
 Mixer to the microsecond, overrides sampled at 50 Hz, outputs at neutral for half a second after arming, failsafe times,
 commands from one ground station's system id only. Of the modes only MANUAL drives; in the others outputs stay neutral.
-Time is an argument: tests run it as fast as they like, `stand_in` in real time.
+Time is an argument: tests run it as fast as they like, `stand_in` in real time or in lock step.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ NEUTRAL_AFTER_ARMING_S = 0.5
 GCS_TIMEOUT_S = 2.6
 EXTERNAL_TIMEOUT_S = 1.0
 SCRIPT_LASTS_S = 0.1  # of an output set by the script
+STEERING = ("RC_CHANNELS_OVERRIDE", "SET_ACTUATOR_CONTROL_TARGET")
 DEFAULT_RATES_HZ = {"HEARTBEAT": 1.0, "SYS_STATUS": 2.0, "NAMED_VALUE_FLOAT": 1.0}
 GOOD_PARAMETERS: dict[str, float] = {
     "FRAME_CONFIG": 2, "SYSID_MYGCS": 255, "FS_PILOT_INPUT": 2, "FS_PILOT_TIMEOUT": 3, "FS_GCS_ENABLE": 2,
@@ -79,6 +81,9 @@ class AutopilotModel:
         self.now_s = start_s
         self._ticks = 0
         self._start_s = start_s
+        self.moored = False  # held in its place until it is armed
+        self.late_s = 0.0  # of what steers the outputs, on its way to us
+        self._on_the_way: deque[tuple[float, Any]] = deque()
         self.reboot()
 
     def reboot(self) -> None:
@@ -102,6 +107,12 @@ class AutopilotModel:
         """Answers."""
         if not self.running:
             return []
+        if self.late_s and message.get_type() in STEERING:
+            self._on_the_way.append((self.now_s + self.late_s, message))
+            return []
+        return self._act(message)
+
+    def _act(self, message: Any) -> list[Any]:
         kind, sender, s = message.get_type(), message.get_srcSystem(), self.state
         ours = sender == int(self.parameters.get("SYSID_MYGCS", 255))
         if kind == "HEARTBEAT" and ours:
@@ -184,7 +195,13 @@ class AutopilotModel:
 
     def _tick(self) -> list[Any]:
         s, out = self.state, []
+        start = self.plant.state.copy()
         self.plant.step(self.outputs_us, TICK_S)
+        self.moored = self.moored and not s.armed
+        if self.moored:
+            self.plant.state[:] = start
+        while self._on_the_way and self._on_the_way[0][0] <= self.now_s + 1e-9:
+            self._act(self._on_the_way.popleft()[1])
         if not self.running:
             return []
         out += self._failsafes()

@@ -24,6 +24,7 @@ from shoal_mavlink.estimate import Estimate
 
 Array = NDArray[np.float64]
 LOST_S = 2.5  # without a message
+LEAK_TOLD_S = 30.0  # ArduSub repeats its warning every 20 s while the probes are wet
 HEARTBEAT_S = 0.5
 ASK_S = 0.5  # between two requests for what has not come
 ASK_TIMES = 6  # for each parameter, then it counts as unknown
@@ -60,7 +61,7 @@ class Bridge:
         self.parameters: dict[str, float] = {}
         self.findings: list[Finding] | None = None  # None: not known yet
         self._estimate = Estimate(origin_ned_m)
-        self._heard_s = self._beat_s = self._asked_s = self._odometry_s = self._script_s = -math.inf
+        self._heard_s = self._beat_s = self._asked_s = self._odometry_s = self._script_s = self._leak_s = -math.inf
         self._tries: dict[str, int] = {}
         self._connected = False
         self._arming_until_s = -math.inf
@@ -91,6 +92,8 @@ class Bridge:
             self._script_s = now_s
         elif kind == "STATUSTEXT":
             self.events.append(f"the autopilot reports: {message.text}")
+            if "leak" in message.text.lower():
+                self._leak_s = now_s
         elif kind == "SYS_STATUS" and 0 < message.voltage_battery < 65535:
             self._on_voltage(message.voltage_battery * 1e-3)
         elif kind == "SERVO_OUTPUT_RAW":
@@ -297,6 +300,7 @@ class Bridge:
         values: dict[str, object] = {
             "connected": self._connected, "armed": self.armed, "engaged": self.engaged,
             "mode": dialect.mode_name(self.mode), "voltage_V": self.voltage_V, "outputs_us": self.outputs_us,
+            "leak": now_s - self._leak_s < LEAK_TOLD_S,
             "parameters": "not read" if self.findings is None else f"{len(self.findings)} findings",
         }  # fmt: skip
         if not self._connected:

@@ -58,18 +58,21 @@ def trial(
     path: str = typer.Option("circle", "--path", help="Path to follow."),
     condition: str = typer.Option("current_05_waves", "--condition", help="Water and sensors."),
     seed: int = typer.Option(0, "--seed", min=0),
-    seconds: float = typer.Option(40.0, "--for", min=15.0, help="Of the path, in real time."),
+    seconds: float = typer.Option(40.0, "--for", min=15.0, help="Of the path."),
     cases: str = typer.Option("direct,axes,axes@14,outputs", help="Any of direct, axes, outputs; @V: the battery's."),
+    late: bool = typer.Option(
+        False, "--late", help="Overrides come later by the condition's control delay, beside what the way itself takes."
+    ),
     out: Path = typer.Option(Path("runs/ardusub"), "--out", help="Folder for recordings and logs."),
 ) -> None:
-    """The fleet on the path as real processes in real time: direct, and through bridges and stand-in autopilots."""
+    """The fleet on the path as real processes, in lock step: direct, and through bridges and stand-in autopilots."""
     from rich.table import Table
 
     from shoal.console import out as console
     from shoal_mavlink.trial import BELIEVED_V, Found, Trial, direct, through
 
     out.mkdir(parents=True, exist_ok=True)
-    wanted = Trial(fleet, path, condition, seed, seconds)
+    wanted = Trial(fleet, path, condition, seed, seconds, late)
     found: dict[str, Found] = {}
     for case in filter(None, (part.strip() for part in cases.split(","))):
         route, _, voltage = case.partition("@")
@@ -78,12 +81,12 @@ def trial(
         folder = out / f"{case.replace('@', '_')}-{seed}"
         if folder.exists():
             raise ShoalError(f"{folder} is there already; expected a new folder: --out")
-        console().print(f"{case}: at most {seconds + 180:.0f} s", highlight=False)
+        console().print(f"{case} …", highlight=False)
         volts = float(voltage) if voltage else BELIEVED_V
         found[case] = direct(wanted, folder) if route == "direct" else through(wanted, folder, volts, route)
-    table = Table("case", "own error RMS \\[m]", "path error RMS \\[m]", "times direct", "late steps \\[%]")
+    table = Table("case", "own error RMS \\[m]", "path error RMS \\[m]", "times direct", "largest tilt \\[°]")
     base = found.get("direct")
     for case, f in found.items():
         ratio = f"{f.own_rms_m / base.own_rms_m:.2f} / {f.path_rms_m / base.path_rms_m:.2f}" if base else "–"
-        table.add_row(case, f"{f.own_rms_m:.4f}", f"{f.path_rms_m:.4f}", ratio, f"{100 * f.controllers_late:.1f}")
+        table.add_row(case, f"{f.own_rms_m:.4f}", f"{f.path_rms_m:.4f}", ratio, f"{f.tilt_max_deg:.0f}")
     console().print(table)

@@ -66,3 +66,8 @@ def controls(codec: Codec, target: int, shares: list[float], usec: int) -> Any:
 def override(codec: Codec, target: int, channels_us: list[int]) -> Any:
     """RC_CHANNELS_OVERRIDE of channels 1–6; the others are left alone (65535)."""
     return codec.messages.rc_channels_override_encode(target, AUTOPILOT_COMPONENT, *channels_us, 65535, 65535)
+
+
+def timesync(codec: Codec, asked_ns: int, answered_ns: int = 0) -> Any:
+    """TIMESYNC: a question carries the asker's time alone, an answer both."""
+    return codec.messages.timesync_encode(answered_ns, asked_ns)

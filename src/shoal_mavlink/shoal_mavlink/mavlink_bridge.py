@@ -1,6 +1,7 @@
 """Node `mavlink_bridge`, one per vehicle: an ArduSub behind the fleet's topics. What it does is in `bridge.Bridge`.
 
-It lives in wall time: whatever a simulated clock does, a vehicle must not keep its last command.
+It lives in wall time: whatever a simulated clock does, a vehicle must not keep its last command. For trials on a desk
+there is `lockstep`: time is /clock's, and the autopilot, a stand-in that is in lock step too, is asked to follow it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal_mavlink.bridge import Bridge, BridgeSettings
 from shoal_mavlink.link import Link
+from shoal_mavlink.lock_step import LockStep
 from shoal_ros import convert, endpoints, process
 from shoal_ros.diagnostics import Diagnostics, Level
 from shoal_ros.parameters import declare
@@ -51,6 +53,7 @@ class MavlinkBridge(Node):
         rate_hz = declare(self, "odometry_rate_hz", 20.0, "Hz asked of the autopilot", low=1.0, high=100.0)
         origin = [declare(self, f"origin_{axis}_m", 0.0, f"m, {axis}, of the autopilot's origin in map (ENU)")
                   for axis in ("east", "north", "up")]  # fmt: skip
+        lockstep = declare(self, "lockstep", False, "on a desk: time is /clock's, and a stand-in follows it")
         loaded = load_fleet(fleet)
         if self.me not in loaded.names:
             raise ShoalError(
@@ -75,9 +78,13 @@ class MavlinkBridge(Node):
         self._open_topics(vehicle.input_names)
         StopEndpoints(self, latch, self._on_stop_change)
         self.create_service(SetBool, "~/arm", self._on_arm)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(SEND_S, self._send, clock=steady)
-        self.create_timer(READ_S, self._read, clock=steady)
+        self._steps = LockStep(self._link, self.bridge.codec) if lockstep else None
+        if self._steps is not None:
+            endpoints.subscription(self, topics.CLOCK, self._follow)
+        else:
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self.create_timer(SEND_S, self._send, clock=steady)
+            self.create_timer(READ_S, self._read, clock=steady)
         self.get_logger().info(f"{self.me}: autopilot {system} on {url}; it is armed by the service ~/arm only")
 
     def _open_topics(self, thrusters: tuple[str, ...]) -> None:
@@ -87,22 +94,41 @@ class MavlinkBridge(Node):
         self._odometry = endpoints.publisher(self, topics.ODOMETRY, vehicle=me)
         self._diagnostics = Diagnostics(self, f"{me} autopilot", me)
         self._force_N = np.zeros(len(thrusters))
+        self._last = b""  # odometry
+
+    def _now_s(self) -> float:
+        return time.monotonic() if self._steps is None else self._steps.t_s
+
+    def _follow(self, clock: Any) -> None:
+        """In lock step: everything up to that time, or once more what is known of it."""
+        assert self._steps is not None
+        moved = False
+        try:
+            for received in self._steps.up_to(convert.from_stamp(clock.clock), SEND_S, self._send):
+                self._take(received, self._steps.t_s, 0.0)
+                moved = True
+        except ShoalError as error:
+            process.give_up(str(error))
+        if not moved and self._last:  # the clock stands: somebody has not heard us
+            self._odometry.publish(self._last)
 
     def _read(self) -> None:
         """Odometry must not wait for the next send."""
         now_s = time.monotonic()
-        for data in self._link.receive():
+        self._take(self._link.receive(), now_s, self.get_clock().now().nanoseconds * 1e-9 - now_s)
+
+    def _take(self, received: list[bytes], now_s: float, ros_s: float) -> None:
+        """`ros_s`: from our time to that of ROS."""
+        for data in received:
             self.bridge.take(data, now_s)
-        if not self.bridge.odometry:
-            return
-        ros_s = self.get_clock().now().nanoseconds * 1e-9 - now_s
         for odometry in self.bridge.odometry:
             stamped = type(odometry)(odometry.stamp_s + ros_s, odometry.state)
-            self._odometry.publish(convert.odometry_to_bytes(stamped, self.me))
+            self._last = convert.odometry_to_bytes(stamped, self.me)
+            self._odometry.publish(self._last)
         self.bridge.odometry.clear()
 
     def _send(self) -> None:
-        now_s, received = time.monotonic(), 0
+        now_s, received = self._now_s(), 0
         for k, waiting in enumerate(self._commands):
             for message, _ in endpoints.take_all(waiting)[-1:]:
                 self._force_N[k] = message.data
@@ -124,7 +150,7 @@ class MavlinkBridge(Node):
         self._diagnostics.report(self.get_clock().now().nanoseconds * 1e-9, Level(level), sentence, values)
 
     def _on_arm(self, request: Any, response: Any) -> Any:
-        now_s = time.monotonic()
+        now_s = self._now_s()
         refused: list[str] = []
         if request.data:
             refused = self.bridge.arm(now_s)

@@ -37,10 +37,15 @@ def bridge_nodes(fleet: str, links: str = "", position_source: str = "vehicle", 
 
 
 def ardusub_nodes(fleet: str, links: str = "", position_source: str = "vehicle", **options: object) -> list[NodeSpec]:
-    """Bridges, then controllers, guidance and the rest of `fleet.launch.py`, in real time."""
-    state_dir = str(options.get("state_dir", ""))
+    """Bridges, then controllers, guidance and the rest of `fleet.launch.py`.
+
+    In real time; with the option `lockstep` in that of a /clock that waits for them.
+    """
+    state_dir, lockstep = str(options.get("state_dir", "")), bool(options.get("lockstep", False))
     nodes = bridge_nodes(fleet, links, position_source, state_dir)
-    swimming = fleet_nodes(fleet, plant="none", use_sim_time=False, **options)
+    swimming = fleet_nodes(fleet, plant="none", use_sim_time=lockstep, **options)
+    if lockstep:
+        nodes = [node.changed(use_sim_time=True, lockstep=True) for node in nodes]
     return nodes + [
         node.changed(actuation_delay_s=ACTUATION_DELAY_S) if node.executable in CONTROLLER_NODES else node
         for node in swimming

@@ -1,5 +1,6 @@
-"""The stand-in autopilot as a process, in real time: `shoal mavlink stand-in`, or one for each vehicle in the tests.
+"""The stand-in autopilot as a process, in real time or in lock step: `ardusub_stand_in`, one for each vehicle.
 
+In lock step its time is what a bridge with `lockstep` says (TIMESYNC), so that a trial does not depend on the machine.
 With `log` it writes one JSON line for each change of its outputs and at 10 Hz: its own monotonic clock, outputs, truth.
 """
 
@@ -12,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from shoal.simulation.conditions import load_condition
 from shoal.simulation.world import World
 from shoal.tasks.base import TaskContext
 from shoal.tasks.run import make_task
+from shoal_mavlink import dialect
 from shoal_mavlink.autopilot_model import GOOD_PARAMETERS, TICK_S, AutopilotModel
 from shoal_mavlink.link import Link
 from shoal_mavlink.thruster_plant import ThrusterPlant
@@ -74,6 +76,19 @@ class StandIn:
             self._send(self._model.advance(now_s, self._note))
             self._link.wait(self._model.now_s + TICK_S - time.monotonic())
 
+    def follow(self, questions: Sequence[Any] = ()) -> None:
+        """In lock step, without an end: each TIMESYNC is a time to advance to, and is answered when we are there."""
+        while True:
+            for message in questions:
+                if message.get_type() == "TIMESYNC":
+                    self._send(self._model.advance(message.ts1 * 1e-9, self._note))
+                    reached_ns = max(1, round(self._model.now_s * 1e9))
+                    self._send([dialect.timesync(self._model.codec, message.ts1, reached_ns)])
+                else:
+                    self._send(self._model.receive(message))
+            self._link.wait(1.0)
+            questions = [message for data in self._link.receive() for message in self._model.codec.parse(data)]
+
     def _send(self, messages: Sequence[object]) -> None:
         if messages:
             self._link.send([self._model.codec.pack(message) for message in messages])
@@ -115,6 +130,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--water-since", type=float, default=None, metavar="S",
         help="of the monotonic clock: when the water began to move, so that vehicles started apart share it",
     )  # fmt: skip
+    parser.add_argument(
+        "--lockstep", action="store_true", help="time is a bridge's, whose parameter lockstep is true; water began at 0"
+    )
+    parser.add_argument("--moored", action="store_true", help="held in its place until it is armed")
+    parser.add_argument("--late", type=float, default=0.0, metavar="S", help="of overrides on their way")
     parser.add_argument("--log", type=Path, default=None, help="file for outputs and truth, JSON lines")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
@@ -126,14 +146,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _serve(given: argparse.Namespace) -> None:
-    now_s = time.monotonic()
+    link, first = Link(given.link), []
+    if given.lockstep:
+        first = _first_question(link)
+        now_s = water_s = first[0].ts1 * 1e-9
+    else:
+        now_s = time.monotonic()
+        water_s = max(0.0, now_s - given.water_since) if given.water_since is not None else 0.0
     model = make_model(
         given.fleet, given.vehicle, given.condition, given.seed, given.voltage, given.path,
-        {**GOOD_PARAMETERS, **dict(given.parameters)}, given.system, now_s,
-        max(0.0, now_s - given.water_since) if given.water_since is not None else 0.0,
+        {**GOOD_PARAMETERS, **dict(given.parameters)}, given.system, now_s, water_s,
     )  # fmt: skip
+    model.moored, model.late_s = given.moored, given.late
     log = given.log.open("a", encoding="utf-8") if given.log else None
-    StandIn(model, Link(given.link), log).serve()
+    made = StandIn(model, link, log)
+    if given.lockstep:
+        made.follow(first)
+    made.serve()
+
+
+def _first_question(link: Link) -> list[Any]:
+    """What time it is."""
+    codec = dialect.Codec(1)
+    while True:
+        link.wait(1.0)
+        for data in link.receive():
+            asked = [message for message in codec.parse(data) if message.get_type() == "TIMESYNC"]
+            if asked:
+                return asked
 
 
 def _end(number: int, frame: FrameType | None) -> None:

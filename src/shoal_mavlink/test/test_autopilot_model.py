@@ -169,8 +169,7 @@ def test_ahead_is_north_and_rest_weighs() -> None:
 def test_vehicles_started_apart_share_the_water() -> None:
     """The current of a wave that turns every 2 s, 2 s later: the other way up."""
     now, later = (
-        stand_in.make_model("two", "bluerov2", "current_05_waves", path="circle", water_s=s).plant.plant
-        for s in (0.5, 2.5)
+        stand_in.make_model("two", "rov1", "current_05_waves", path="circle", water_s=s).plant.plant for s in (0.5, 2.5)
     )
     here = now.states[0, :3]
     assert now.current(0.0, here)[2] == pytest.approx(-later.current(0.0, here)[2]) and now.current(0.0, here)[2] != 0
@@ -178,9 +177,25 @@ def test_vehicles_started_apart_share_the_water() -> None:
 
 def test_stand_in_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     for words, expected in (
-        (["--vehicle", "nobody"], "expected one of: bluerov2, bluerov3"),
-        (["--vehicle", "bluerov2", "--link", "carrier-pigeon"], "expected udpin:, udpout:, tcp: or tcpin:"),
+        (["--vehicle", "nobody"], "expected one of: rov1, rov2"),
+        (["--vehicle", "rov1", "--link", "carrier-pigeon"], "expected udpin:, udpout:, tcp: or tcpin:"),
     ):
         with pytest.raises(SystemExit) as ended:
             stand_in.main(words)
         assert ended.value.code == 2 and expected in " ".join(capsys.readouterr().err.split())
+
+
+def test_overrides_that_are_late_and_a_vehicle_that_is_moored() -> None:
+    pilot = Pilot()
+    start = pilot.model.plant.state.copy()
+    pilot.model.late_s, pilot.model.moored = 0.05, True
+    pilot.wait(1.0)
+    assert np.array_equal(pilot.model.plant.state, start), "buoyancy alone would have moved it"
+    pilot.arm()
+    pilot.wait(1.0, NEUTRAL)
+    assert not np.array_equal(pilot.model.plant.state, start)
+    sent_s = pilot.model.now_s
+    pilot.send(dialect.override(pilot.codec, 1, PUSH))
+    while pilot.model.outputs_us == [1500] * 8:
+        pilot.model.advance(pilot.model.now_s + 0.005)
+    assert 0.055 <= pilot.model.now_s - sent_s <= 0.0751

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.ardusub import mixer
 from shoal.ardusub.axis_map import AxisMap
 from shoal.evaluation.metrics import summarise
+from shoal.messages.joining import Ownership
 from shoal.simulation.world import World
 from shoal.tasks.run import RunSpec, simulate
 from shoal.vehicles.curves import load_table
@@ -28,9 +29,11 @@ def path_error_m(monkeypatch: pytest.MonkeyPatch, true_V: float | None) -> float
             load_table("t200").at(true_V),
         )
 
-        def through(self: World, name: str, thrust_N: Array, answers_s: float, arrived_s: float) -> None:
+        def through(
+            self: World, name: str, thrust_N: Array, answers_s: float, arrived_s: float, by: Ownership | None = None
+        ) -> None:
             widths = np.array(mixer.outputs_us(axis_map.rc(thrust_N)), dtype=float)
-            straight(self, name, axis_map.layout.to_vehicle(truth.force_N(widths)), answers_s, arrived_s)
+            straight(self, name, axis_map.layout.to_vehicle(truth.force_N(widths)), answers_s, arrived_s, by)
 
         monkeypatch.setattr(World, "command", through)
     summary = summarise(simulate(SPEC))

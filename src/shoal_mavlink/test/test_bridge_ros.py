@@ -29,7 +29,7 @@ from shoal_ros.convert import odometry_from_bytes
 from shoal_ros.harness import Harness, statuses
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
-NAMES = ("bluerov2", "bluerov3")
+NAMES = ("rov1", "rov2")
 REST = [1500] * 8
 # The rule is 0.2 s from the controller's end. What else may pass on a busy machine, with nobody's fault: the kernel's
 # time to end the process, and turns that bridge and stand-in have to wait for.
@@ -143,51 +143,51 @@ def test_two_vehicles_follow_the_circle_and_stop_when_the_controller_dies(sea: S
     print(f"centre to path {np.median(off_m):.3f} m, max {off_m.max():.3f} m, apart {apart_m:.2f} m, rest {rest:.3f}")
     # In real time on a machine that may be busy: that they follow, not how well; that is test_axes_in_waves.py.
     assert np.median(off_m) < 0.15 and off_m.max() < 0.6 and 1.5 < apart_m < 2.9
-    truth = np.array(sea.log("bluerov2")[-1]["state"])
-    measured = odometry_from_bytes(sea.odometry["bluerov2"][-1])
+    truth = np.array(sea.log("rov1")[-1]["state"])
+    measured = odometry_from_bytes(sea.odometry["rov1"][-1])
     assert np.allclose(measured.position_m, truth[:3], atol=0.3)
 
     killed_s = time.monotonic()
-    sea.h.children["/bluerov2/mpc"].process.kill()
-    took_s = sea.neutral_after_s("bluerov2", killed_s)
+    sea.h.children["/rov1/mpc"].process.kill()
+    took_s = sea.neutral_after_s("rov1", killed_s)
     print(f"neutral after {took_s:.3f} s")
     assert took_s <= 0.2 + SLACK_S
-    assert sea.log("bluerov2")[-1]["armed"], "the bridge keeps it armed and neutral"
-    assert sea.log("bluerov3")[-1]["outputs_us"] != REST
+    assert sea.log("rov1")[-1]["armed"], "the bridge keeps it armed and neutral"
+    assert sea.log("rov2")[-1]["outputs_us"] != REST
 
     stop = sea.h.publisher(topics.STOP)
     sea.h.spin(lambda: stop.get_subscription_count() >= 3, "holders of STOP")
     pressed_s = time.monotonic()
     stop.publish(Bool(data=True))
-    assert sea.neutral_after_s("bluerov3", pressed_s) <= 0.2 + SLACK_S
+    assert sea.neutral_after_s("rov2", pressed_s) <= 0.2 + SLACK_S
 
 
 def test_restart_and_silence_of_an_autopilot_are_survived(sea: Sea) -> None:
-    sea.power("bluerov2")
-    sea.power("bluerov3", "--set", "FS_PILOT_INPUT=0")
+    sea.power("rov1")
+    sea.power("rov2", "--set", "FS_PILOT_INPUT=0")
     sea.start()
-    sea.h.spin(lambda: "FS_PILOT_INPUT = 0" in sea.status("bluerov3"), "the wrong parameter", wall_s=90.0)
-    answer = sea.h.call(SetBool, "/bluerov3/mavlink_bridge/arm", SetBool.Request(data=True))
+    sea.h.spin(lambda: "FS_PILOT_INPUT = 0" in sea.status("rov2"), "the wrong parameter", wall_s=90.0)
+    answer = sea.h.call(SetBool, "/rov2/mavlink_bridge/arm", SetBool.Request(data=True))
     assert not answer.success and "FS_PILOT_INPUT" in answer.message
-    sea.arm("bluerov2")
+    sea.arm("rov1")
 
     for number, values, sentence in (
         (dialect.ARM, (0.0,), "the autopilot has disarmed"),
         (dialect.SET_MODE, (1.0, 2.0), "the mode is ALT_HOLD, expected MANUAL"),
     ):
-        sea.other_station("bluerov2", number, *values)
-        sea.h.spin(lambda words=sentence: sea.said("bluerov2", words), sentence)
-        sea.arm("bluerov2")
+        sea.other_station("rov1", number, *values)
+        sea.h.spin(lambda words=sentence: sea.said("rov1", words), sentence)
+        sea.arm("rov1")
 
-    sea.stand_ins["bluerov2"].send_signal(signal.SIGSTOP)
-    sea.h.spin(lambda: sea.said("bluerov2", "link lost"), "the lost link")
-    sea.stand_ins["bluerov2"].send_signal(signal.SIGCONT)
-    sea.arm("bluerov2")
+    sea.stand_ins["rov1"].send_signal(signal.SIGSTOP)
+    sea.h.spin(lambda: sea.said("rov1", "link lost"), "the lost link")
+    sea.stand_ins["rov1"].send_signal(signal.SIGCONT)
+    sea.arm("rov1")
 
-    sea.stand_ins["bluerov2"].kill()
-    sea.stand_ins["bluerov2"].wait(10)
-    sea.power("bluerov2")
-    sea.h.spin(lambda: sea.said("bluerov2", "no thrust is passed on"), "the restart")
-    sea.h.spin(lambda: "ready for ~/arm" in sea.status("bluerov2"), "the autopilot to be back", wall_s=60.0)
-    assert sea.log("bluerov2")[-1]["outputs_us"] == REST, "nothing that restarts may start motion"
-    sea.arm("bluerov2")
+    sea.stand_ins["rov1"].kill()
+    sea.stand_ins["rov1"].wait(10)
+    sea.power("rov1")
+    sea.h.spin(lambda: sea.said("rov1", "no thrust is passed on"), "the restart")
+    sea.h.spin(lambda: "ready for ~/arm" in sea.status("rov1"), "the autopilot to be back", wall_s=60.0)
+    assert sea.log("rov1")[-1]["outputs_us"] == REST, "nothing that restarts may start motion"
+    sea.arm("rov1")

@@ -9,7 +9,7 @@ pytest.importorskip("pymavlink")
 
 from shoal.ardusub.axis_map import AxisMap
 from shoal.messages.odometry import Odometry
-from shoal.messages.state import State
+from shoal.messages.state import ATTITUDE, VELOCITY, State
 from shoal.vehicles.description import load_vehicle
 from shoal_mavlink import dialect
 from shoal_mavlink.autopilot_model import GOOD_PARAMETERS, AutopilotModel
@@ -102,8 +102,8 @@ def test_it_swims_ahead_and_odometry_is_the_truth() -> None:
     truth = pair.model.plant.state
     assert np.linalg.norm(truth[:3] - before[:3]) > 0.1
     assert np.allclose(last.position_m, truth[:3], atol=0.15)
-    assert np.allclose(last.velocity_mps, truth[7:10], atol=0.1)
-    assert abs(float(last.attitude @ truth[3:7])) > 0.99
+    assert np.allclose(last.velocity_mps, truth[VELOCITY], atol=0.1)
+    assert abs(float(last.attitude @ truth[ATTITUDE])) > 0.99
     assert abs(last.stamp_s - pair.t_s) < 0.1
     times_s = np.array([o.stamp_s for o in pair.received[-15:]])
     assert np.diff(times_s) == pytest.approx(0.05, abs=0.006)
@@ -234,3 +234,13 @@ def test_stamps_keep_the_autopilots_spacing_whatever_the_delay() -> None:
     assert clock.time_s(10.0) == pytest.approx(110.0, abs=0.002)
     assert clock.update(0.5, 120.0), "a clock that goes back has started anew"
     assert clock.time_s(0.5) == pytest.approx(120.0)
+
+
+def test_a_leak_is_told_as_long_as_the_autopilot_repeats_it() -> None:
+    pair = Pair()
+    pair.run(1.0)
+    assert pair.bridge.status(pair.t_s)[2]["leak"] is False
+    pair._to_bridge(pair.model.codec.messages.statustext_encode(2, b"Leak Detected"))
+    assert pair.bridge.status(pair.t_s)[2]["leak"] is True
+    assert any("Leak Detected" in event for event in pair.bridge.events)
+    assert pair.bridge.status(pair.t_s + 31.0)[2]["leak"] is False

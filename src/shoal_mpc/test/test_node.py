@@ -36,7 +36,7 @@ from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import vehicle_node
 
 pytestmark = pytest.mark.ros
-ME, OTHER, PERIOD_S = "bluerov2", "bluerov3", 0.05
+ME, OTHER, PERIOD_S = "rov1", "rov2", 0.05
 PLACES = {ME: np.array([0.0, -1.1, 5.0]), OTHER: np.array([0.0, 1.1, 5.0])}
 
 
@@ -212,7 +212,7 @@ def test_silent_neighbour_is_reported_and_still_avoided(sea: Sea) -> None:
     assert 1.9 <= took <= 2.5
     seen = len(sea.distance)
     sea.run(lambda: len(sea.distance) > seen, "distance")
-    assert sea.distance[-1].data == pytest.approx(2.2, abs=1e-6)  # by its odometry
+    assert sea.distance[-1].data == pytest.approx(2.2, abs=1e-3)  # by its odometry; ours is an estimate
     sea.speaking.add("plan")
     assert sea.run(sea.says("following"), "back again") <= 0.5
 
@@ -259,7 +259,7 @@ def test_a_stop_learned_from_a_peer(sea: Sea) -> None:
     peer = sea.h.publisher(topics.STOP_STATE)
     sea.h.spin(lambda: peer.get_subscription_count() >= 2, "the controller")
     known = stop_state(sea)
-    peer.publish(String(data=StopState(known.counter + 5, True, "bluerov3").to_json()))
+    peer.publish(String(data=StopState(known.counter + 5, True, "rov2").to_json()))
     sea.h.spin(lambda: sea.is_zero(), "zero")
     peer.publish(String(data=StopState(known.counter + 3, False, "an old release").to_json()))
     for _ in range(10):

@@ -117,7 +117,7 @@ def test_records_every_message_once_and_is_named_by_parameter(b: Bench, tmp_path
 
 def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
     statuses = b.listen(topics.DIAGNOSTICS)
-    publisher = endpoints.publisher(b.node, topics.ODOMETRY, vehicle="bluerov2")
+    publisher = endpoints.publisher(b.node, topics.ODOMETRY, vehicle="rov1")
     child = b.run(
         "shoal_recorder", "recorder", folder=str(tmp_path), name="sim", autostart=True, use_sim_time=True,
         include="odometry",
@@ -131,12 +131,12 @@ def test_log_times_are_simulated_time(b: Bench, tmp_path: Path) -> None:
             b.until(lambda: stamp_s() == t_s, f"{t_s} s at the recorder", lambda: b.tick(t_s))  # noqa: B023
         heard_by_recorder(b, publisher)
         state = np.array([t_s, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
-        publisher.publish(convert.odometry_to_message(Odometry(t_s, state), "bluerov2"))
+        publisher.publish(convert.odometry_to_message(Odometry(t_s, state), "rov1"))
         for _ in range(20):  # twenty rounds of ours are many of the recorder's
             b.linger(0.01)
     child.signal(signal.SIGTERM)
     assert child.wait(20) and child.code == 0, child.lines
-    logged = [(log_ns * 1e-9, m.pose.pose.position.y) for log_ns, m in read(tmp_path / "sim")["/bluerov2/odometry"]]
+    logged = [(log_ns * 1e-9, m.pose.pose.position.y) for log_ns, m in read(tmp_path / "sim")["/rov1/odometry"]]
     assert [t for _, t in logged] == [0.0, 3.0, 5.0, 8.0]  # nothing lost, nothing twice
     assert logged[0][0] == pytest.approx(3.0)  # what came before time did gets the first there is
     for log_s, t_s in logged[1:]:

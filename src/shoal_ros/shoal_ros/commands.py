@@ -27,10 +27,11 @@ def up(
     ),
     display: bool = typer.Option(False, "--display", help="Also markers and tf for RViz and Foxglove."),
     ready: float | None = typer.Option(
-        None, "--ready", min=0.0, help="Seconds all must be in place before a test starts."
+        None, "--ready", min=0.0, max=604_800.0, help="Seconds all must be in place before a test starts."
     ),
     controller: str = typer.Option("", help="Name, file or package.module:Name; without it the fleet file's."),
     task: str = typer.Option("", help="Task that gives the start: name or package.module:Name."),
+    once: bool = typer.Option(False, "--once", help="A node that crashes is not started again: all the others end."),
     network: bool = typer.Option(False, "--network", help="Be reachable from other machines."),
     keystore: Path | None = typer.Option(None, help="SROS 2 key store: only nodes with keys may talk."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be started."),
@@ -39,6 +40,7 @@ def up(
     import shlex
     import tempfile
 
+    from shoal.config.atomic import check_folder
     from shoal.errors import ShoalError
     from shoal_ros.domain import chosen_domain
     from shoal_ros.node_list import fleet_nodes
@@ -47,6 +49,8 @@ def up(
 
     if plant not in ("builtin", "none"):
         raise ShoalError(f"plant = '{plant}'; expected builtin or none")
+    if record is not None:
+        check_folder(record, f"--record {record}")
     with tempfile.TemporaryDirectory(prefix="shoal-up-") as scratch:
         nodes = fleet_nodes(
             _fleet_file(fleet, Path(scratch)),
@@ -73,7 +77,7 @@ def up(
                 print(shlex.join(node.command()))
             return
         wall_s = seconds if seconds and plant == "none" else None
-        code = run_fleet(nodes, chosen_domain(), network, wall_s, keystore)
+        code = run_fleet(nodes, chosen_domain(), network, wall_s, keystore, again=not once)
     raise typer.Exit(code)
 
 

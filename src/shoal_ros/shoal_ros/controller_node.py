@@ -15,6 +15,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Float64, String
 
 from shoal.codegen import compile_in_background
+from shoal.docking.part import DockingPart
 from shoal.errors import ShoalError
 from shoal.fleet.membership import Membership
 from shoal.fleet.setup import make_runtime
@@ -34,6 +35,7 @@ from shoal.vehicles.stiffness import resolvable
 from shoal_ros import convert, endpoints, process
 from shoal_ros.controller_parameters import read_parameters
 from shoal_ros.diagnostics import Diagnostics, Level
+from shoal_ros.docking import DockingEndpoints
 from shoal_ros.group import GroupEndpoints
 from shoal_ros.publishers import PublisherWatch
 from shoal_ros.stop import StopEndpoints, state_folder
@@ -60,6 +62,9 @@ class ControllerNode(Node):
         self._membership = Membership(self.runtime, believed)
         self._open_topics()
         self._mates = GroupEndpoints(self, self._membership, believed, self._relay, self._time, self._publisher_watch)
+        ports = {name: vehicle.ports for name, vehicle in believed.items()}
+        part = DockingPart(self.runtime, ports, group_of=self._membership.group_of)
+        self._docking = DockingEndpoints(self, part, self._membership)
         self._forces_N = [0.0] * len(self._thrust)
         self._stop = StopEndpoints(self, latch, self._on_stop_change)
         self._open_more()
@@ -192,14 +197,18 @@ class ControllerNode(Node):
 
     def _tick(self, t_s: float) -> bool:
         """Whether a step was due."""
-        if not self.runtime.due(t_s):
+        if not self.runtime.due(t_s) or self._mates.unknown:
             return False
         self._read(t_s)
+        self._docking.read()
+        self._mates.follow()
         flew = self._membership.flies
         command = self._membership.tick(t_s)
         if self._membership.flies != flew:
             self.get_logger().warning(f"{self.me}: takes over: nobody else flies")
         self._mates.share()
+        self._mates.tell_owner(t_s)
+        self._docking.share(t_s)
         if command is None:
             self._accompany(t_s)
             return False

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Point, Pose, PoseWithCovariance, PoseWithCovarianceStamped, Quaternion
 from nav_msgs.msg import Odometry as OdometryMessage
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
+from std_msgs.msg import Header
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from shoal.frames import enu_to_ned, ned_to_enu, quaternion_enu_to_ned, quaternion_ned_to_enu, scalar_first, scalar_last
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal.messages.relative_pose import FiducialPose
+from shoal.recordings import fiducial_pose
 from shoal.recordings.codec import (
     FLEET,
     WORLD,
@@ -33,7 +36,8 @@ from shoal.recordings.codec import (
 )
 
 __all__ = [
-    "FLEET", "WORLD", "body_frame", "from_pose", "from_stamp", "odometry_from_bytes", "odometry_from_message",
+    "FLEET", "WORLD", "body_frame", "fiducial_from_message", "fiducial_to_message",
+    "from_pose", "from_stamp", "odometry_from_bytes", "odometry_from_message",
     "odometry_to_bytes", "odometry_to_message", "path_to_bytes", "plan_from_bytes", "plan_from_message",
     "plan_to_bytes", "pose_to_bytes", "preview_from_bytes", "preview_from_message",
     "preview_to_bytes", "to_pose", "to_stamp",
@@ -85,3 +89,18 @@ def plan_from_message(message: MultiDOFJointTrajectory) -> Plan:
 def preview_from_message(message: MultiDOFJointTrajectory) -> Preview:
     """As preview_from_bytes."""
     return preview_from_bytes(serialize_message(message))
+
+
+def fiducial_to_message(sighting: FiducialPose, observer: str) -> PoseWithCovarianceStamped:
+    """In the observer's base_link; see `shoal.recordings.fiducial_pose`."""
+    (x, y, z), (qx, qy, qz, qw), covariance = (numbers.tolist() for numbers in fiducial_pose.to_ros(sighting))
+    pose = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+    header = Header(stamp=to_stamp(sighting.stamp_s), frame_id=body_frame(observer))
+    return PoseWithCovarianceStamped(header=header, pose=PoseWithCovariance(pose=pose, covariance=covariance))
+
+
+def fiducial_from_message(message: PoseWithCovarianceStamped, topic: str) -> FiducialPose:
+    """A ShoalError that names the topic where it cannot be believed."""
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    place, turn = np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w])
+    return fiducial_pose.from_ros(from_stamp(message.header.stamp), place, turn, message.pose.covariance, topic)

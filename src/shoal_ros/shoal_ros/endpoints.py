@@ -40,7 +40,7 @@ def message_class(type_name: str) -> Any:
 
 
 def publisher(node: Node, topic: Topic, **names: str) -> Publisher:
-    """`publisher(self, topics.ODOMETRY, vehicle="bluerov2")`.
+    """`publisher(self, topics.ODOMETRY, vehicle="rov1")`.
 
     Without rclpy's watch for unfit QoS, which an executor pays for at each wait and publisher: forty of them took it
     3 ms a wait. Subscriptions that an executor serves keep theirs, so that an unfit pair is still reported at one end.

@@ -38,7 +38,7 @@ class NodeSpec:
 
     @property
     def full_name(self) -> str:
-        """`/bluerov2/mpc`."""
+        """`/rov1/mpc`."""
         return f"{self.namespace.rstrip('/')}/{self.name}"
 
     def ros_arguments(self) -> list[str]:
@@ -84,6 +84,7 @@ class Options:
     ready_s: float | None = None  # None: guidance's own; how long all must be in place before a test starts
     controller: str = ""  # name, file or package.module:Name; empty: the fleet file's
     task: str = ""  # name or package.module:Name of a task that gives start and orders; empty: path or hold
+    task_settings: Mapping[str, object] = field(default_factory=dict)  # of that task
     state_dir: str = ""  # what must survive a crash of a node is kept there, one folder a run; empty: the node's own
 
 
@@ -94,6 +95,10 @@ def fleet_nodes(fleet: str | Path, **options: object) -> list[NodeSpec]:
     loaded, condition = load_fleet(found), load_condition(chosen.condition)
     if chosen.path:
         load_path(chosen.path)  # a typing error is best reported before eight processes start
+    if chosen.task:
+        from shoal.tasks.run import task_class  # no less heavy than a simulator
+
+        task_class(chosen.task)
     nodes = [_dynamics(found, loaded, chosen)] if chosen.plant == "builtin" else []
     if _relayed(chosen, condition):
         nodes.append(_relay(found, condition, chosen))
@@ -187,6 +192,7 @@ def _dynamics(fleet: str, loaded: Fleet, chosen: Options) -> NodeSpec:
         "fleet": fleet,
         "path": str(Path(chosen.path).resolve()) if Path(chosen.path).is_file() else chosen.path,
         "task": chosen.task,
+        "task_settings": json.dumps(dict(chosen.task_settings)),
         "condition": _file("conditions", chosen.condition),
         "seed": chosen.seed,
         "rate": float(chosen.rate),
@@ -218,6 +224,9 @@ def _relay(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
 
 def _guidance(fleet: str, loaded: Fleet, condition: Condition, chosen: Options) -> NodeSpec:
     parameters = _common(fleet, chosen)
+    if chosen.task == "assemble":  # its vessels have each a way of their own, and a manager instead of guidance
+        parameters["task_settings"] = json.dumps(dict(chosen.task_settings))
+        return NodeSpec("shoal_assembly", "fleet_manager", "fleet_manager", parameters=parameters)
     changes = condition.formation.model_dump(exclude_none=True)
     if changes:
         formation = loaded.formation.changed(**changes)

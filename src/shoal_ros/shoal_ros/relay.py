@@ -71,7 +71,8 @@ class RelayNode(Node):
         return float(self.get_clock().now().nanoseconds * 1e-9)
 
     def _fresh_link(self) -> Link:
-        return Link(self._settings.value, np.random.default_rng([self._seed, STREAM]))
+        of_links = self._faults.of_link if self._faults.of_links else None
+        return Link(self._settings.value, np.random.default_rng([self._seed, STREAM]), of_links)
 
     def _change(self, settings: LinkSettings) -> None:
         """What is under way stays under way. Odometry is subscribed to only while it decides something."""

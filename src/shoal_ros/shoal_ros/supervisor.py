@@ -16,7 +16,8 @@ SOON_S = 10.0
 
 # Controllers first, while there is still a plant to receive their zero; the recorder last, to record everything.
 STOP_ORDER = (
-    "mpc", "autopilot", "teleop", "pilot_pad", "pilot_web", "pilot_csv", "joystick", "keyboard", "guidance", "relay",
+    "mpc", "autopilot", "teleop", "pilot_pad", "pilot_web", "pilot_csv", "joystick", "keyboard", "guidance",
+    "fleet_manager", "relay",
     "display", "dynamics", "recorder",
 )  # fmt: skip
 
@@ -29,9 +30,10 @@ class Supervisor:
         environment: Mapping[str, str],
         line: Callable[[NodeSpec, str], None],
         say: Callable[[str], None],
+        again: bool = True,
     ) -> None:
-        """`line` gets what nodes print, `say` what happens to them."""
-        self._environment, self._line, self._say = environment, line, say
+        """`line` gets what nodes print, `say` what happens to them; `again`: crashed ones are started once more."""
+        self._environment, self._line, self._say, self._start_again = environment, line, say, again
         self.children: dict[str, Child] = {}
         self._born: dict[str, float] = {}
         self._again: dict[str, float] = {}  # when to start which once more
@@ -67,6 +69,9 @@ class Supervisor:
         how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
         if code == BAD_INPUT:
             self._say(f"{name} will not start ({how})")
+            return False
+        if not self._start_again:
+            self._say(f"{name} crashed ({how}): the others end, too")
             return False
         soon = now - self._born[name] < SOON_S
         self._crashes[name] = self._crashes.get(name, 0) + 1 if soon else 1

@@ -59,11 +59,15 @@ def run_fleet(
     network: bool = False,
     wall_s: float | None = None,
     keystore: Path | None = None,
+    again: bool = True,
 ) -> int:
-    """Until Ctrl-C, until a node ends on purpose, or until `wall_s` have passed. 0, or 1 when a node would not run."""
+    """Until Ctrl-C, until a node ends on purpose, or until `wall_s` have passed. 0, or 1 when a node would not run.
+
+    `again`: a node that crashes is started once more.
+    """
     log = Log(specs)
     asked = _Signals()
-    supervisor = Supervisor(domain.environment(network, keystore), log.line, log.say)
+    supervisor = Supervisor(domain.environment(network, keystore), log.line, log.say, again)
     log.say(f"{len(specs)} nodes, ROS_DOMAIN_ID={domain.number} {describe_reach(network)}; Ctrl-C stops them")
     end = None if wall_s is None else time.monotonic() + wall_s
     try:

@@ -13,6 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from shoal.errors import ShoalError
+from shoal.messages.state import ATTITUDE, RATE, VELOCITY
 from shoal.recordings import cdr
 from shoal_ros import convert
 
@@ -91,8 +92,8 @@ def test_odometry_as_rclpy_writes_it(length: int) -> None:
     values = RNG.normal(size=13)
     pose.position.x, pose.position.y, pose.position.z = values[:3].tolist()
     q = pose.orientation
-    q.x, q.y, q.z, q.w = values[3:7].tolist()
-    for vector, numbers in ((twist.linear, values[7:10]), (twist.angular, values[10:13])):
+    q.x, q.y, q.z, q.w = values[ATTITUDE].tolist()
+    for vector, numbers in ((twist.linear, values[VELOCITY]), (twist.angular, values[RATE])):
         vector.x, vector.y, vector.z = numbers.tolist()
     message.pose.covariance = RNG.normal(size=36)
     data = serialize_message(message)

@@ -34,7 +34,7 @@ def some_odometry() -> Odometry:
 
 def some_plan(points: int = 17) -> Plan:
     times = 3.2 + np.cumsum(RNG.uniform(0.05, 0.2, points))
-    return Plan("bluerov2", 41, 3.1, times, RNG.normal(size=(points, 3)), RNG.normal(size=(points, 3)), False)
+    return Plan("rov1", 41, 3.1, times, RNG.normal(size=(points, 3)), RNG.normal(size=(points, 3)), False)
 
 
 def through_dds(message: object) -> object:
@@ -44,7 +44,7 @@ def through_dds(message: object) -> object:
 @pytest.mark.parametrize("_", range(5))
 def test_odometry_there_and_back(_: int) -> None:
     before = some_odometry()
-    after = convert.odometry_from_message(through_dds(convert.odometry_to_message(before, "bluerov2")))
+    after = convert.odometry_from_message(through_dds(convert.odometry_to_message(before, "rov1")))
     assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
     np.testing.assert_allclose(after.state, before.state, atol=1e-14)
 
@@ -53,14 +53,14 @@ def test_odometry_by_hand() -> None:
     """Heading east, 2 m north, 3 m east, 5 m deep, moving ahead and to starboard, turning to starboard."""
     half = math.radians(90) / 2
     state = np.array([2, 3, 5, math.cos(half), 0, 0, math.sin(half), 0.4, 0.1, 0.2, 0, 0, 0.3])
-    message = convert.odometry_to_message(Odometry(1.5, state), "bluerov2")
+    message = convert.odometry_to_message(Odometry(1.5, state), "rov1")
     p, q = message.pose.pose.position, message.pose.pose.orientation
     assert (p.x, p.y, p.z) == (3, 2, -5)
     assert (q.x, q.y, q.z, abs(q.w)) == pytest.approx((0, 0, 0, 1))  # x along east: no rotation in ENU
     linear, angular = message.twist.twist.linear, message.twist.twist.angular
     assert (linear.x, linear.y, linear.z) == (0.4, -0.1, -0.2)
     assert angular.z == -0.3
-    assert (message.header.frame_id, message.child_frame_id) == ("map", "bluerov2/base_link")
+    assert (message.header.frame_id, message.child_frame_id) == ("map", "rov1/base_link")
     assert message.header.stamp == Time(sec=1, nanosec=500_000_000)
 
 
@@ -68,7 +68,7 @@ def test_odometry_by_hand() -> None:
 def test_plan_there_and_back(points: int) -> None:
     before = some_plan(points)
     after = convert.plan_from_message(deserialize_message(convert.plan_to_bytes(before), MultiDOFJointTrajectory))
-    assert (after.vehicle, after.sequence, after.committed) == ("bluerov2", 41, False)
+    assert (after.vehicle, after.sequence, after.committed) == ("rov1", 41, False)
     assert after.stamp_s == pytest.approx(before.stamp_s, abs=1e-9)
     np.testing.assert_allclose(after.times_s, before.times_s, atol=2e-9)
     np.testing.assert_allclose(after.positions_m, before.positions_m, atol=1e-14)
@@ -94,7 +94,7 @@ def test_preview_there_and_back(headings: np.ndarray | None) -> None:
 
 
 def test_what_is_no_plan_is_refused() -> None:
-    for names in ([], ["bluerov2"], ["bluerov2", "seq=x"], ["bluerov2", "seq=3"]):
+    for names in ([], ["rov1"], ["rov1", "seq=x"], ["rov1", "seq=3"]):
         with pytest.raises(ShoalError, match="plan"):
             convert.plan_from_message(MultiDOFJointTrajectory(joint_names=names))
 

@@ -55,8 +55,8 @@ def test_transform() -> None:
 
 def test_works_only_while_somebody_looks() -> None:
     with Harness() as harness:
-        odometry = harness.publisher(topics.ODOMETRY, vehicle="bluerov2")
-        plan, setpoint = harness.publisher(topics.PLAN, vehicle="bluerov2"), harness.publisher(topics.SETPOINT)
+        odometry = harness.publisher(topics.ODOMETRY, vehicle="rov1")
+        plan, setpoint = harness.publisher(topics.PLAN, vehicle="rov1"), harness.publisher(topics.SETPOINT)
         harness.start(NodeSpec("shoal_ros", "display", "display", parameters={"fleet": "two"}))
         harness.spin(lambda: harness.node.count_publishers(topics.MARKERS.name), "the display")
         harness.linger(0.5)
@@ -66,10 +66,10 @@ def test_works_only_while_somebody_looks() -> None:
         three = np.zeros((3, 3))
 
         def spaces() -> set[str]:
-            odometry.publish(convert.odometry_to_message(NORTH, "bluerov2"))
-            plan.publish(convert.plan_to_bytes(Plan("bluerov2", 1, 1.0, np.arange(3.0), three, three)))
+            odometry.publish(convert.odometry_to_message(NORTH, "rov1"))
+            plan.publish(convert.plan_to_bytes(Plan("rov1", 1, 1.0, np.arange(3.0), three, three)))
             setpoint.publish(PoseStamped())
             return {m.ns for m in seen[-1].markers} if seen else set()
 
-        parts = {f"bluerov2/{part}" for part in ("body", "name", "cone", "plan")}
+        parts = {f"rov1/{part}" for part in ("body", "name", "cone", "plan")}
         harness.spin(lambda: spaces() == parts | {"fleet/setpoint"}, "markers")

@@ -130,11 +130,11 @@ def test_station_and_teleop_take_the_same_reach(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_key_store_lacks_enclaves(tmp_path: Path) -> None:
-    node = NodeSpec("p", "mpc", "mpc", "/bluerov2")
+    node = NodeSpec("p", "mpc", "mpc", "/rov1")
     with pytest.raises(ShoalError, match="no folder 'enclaves'"):
         check_keystore(tmp_path, [node])
-    (tmp_path / "enclaves/bluerov2").mkdir(parents=True)
-    with pytest.raises(ShoalError, match=r"no enclave for /bluerov2/mpc.*create_enclave"):
+    (tmp_path / "enclaves/rov1").mkdir(parents=True)
+    with pytest.raises(ShoalError, match=r"no enclave for /rov1/mpc.*create_enclave"):
         check_keystore(tmp_path, [node])
-    (tmp_path / "enclaves/bluerov2/mpc").mkdir()
+    (tmp_path / "enclaves/rov1/mpc").mkdir()
     check_keystore(tmp_path, [node])

@@ -20,7 +20,7 @@ from shoal_ros.harness import Harness
 from shoal_ros.node_list import NodeSpec
 
 pytestmark = pytest.mark.ros
-A, B = "bluerov2", "bluerov3"
+A, B = "rov1", "rov2"
 PERFECT = {"loss": 0.0, "delay_s": 0.0, "jitter_s": 0.0, "line_of_sight": False}
 
 

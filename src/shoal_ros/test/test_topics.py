@@ -28,6 +28,9 @@ NODES = {
     "mpc": "src/shoal_ros/shoal_ros/controller_parameters.py",
     "dynamics": "src/shoal_dynamics/shoal_dynamics/dynamics.py",
     "guidance": "src/shoal_guidance/shoal_guidance/guidance.py",
+    "fleet_manager": "src/shoal_assembly/shoal_assembly/fleet_manager.py",
+    "tag_detector": "src/shoal_assembly/shoal_assembly/tag_detector.py",
+    "tank_bridge": "src/shoal_assembly/shoal_assembly/tank_bridge.py",
     "relay": "src/shoal_ros/shoal_ros/relay.py",
     "display": "src/shoal_ros/shoal_ros/display.py",
 }
@@ -65,7 +68,7 @@ def test_types_exist_and_names_fill_in(topic: Topic) -> None:
     if topic.type.startswith("tf2_msgs"):
         pytest.importorskip("tf2_msgs")
     assert endpoints.message_class(topic.type).__name__ == topic.type.split("/")[1]
-    assert "{" not in topic.of(vehicle="a", other="b", thruster="t")
+    assert "{" not in topic.of(vehicle="a", other="b", thruster="t", port="p")
     assert topic.qos in PROFILES
 
 
@@ -79,7 +82,7 @@ def test_what_dds_announces_is_what_the_table_says() -> None:
     """As the endpoints announce it: one publisher and one subscription of each."""
     with Harness() as harness:
         here = [t for t in TOPICS if not t.type.startswith("tf2_msgs")]
-        names = {"vehicle": "a", "other": "b", "thruster": "t"}
+        names = {"vehicle": "a", "other": "b", "thruster": "t", "port": "p"}
         kept = [endpoints.publisher(harness.node, t, **names) for t in here]
         received = [harness.listen(t, **names) for t in here]
         harness.spin(lambda: all(p.get_subscription_count() for p in kept), "all to fit each other")

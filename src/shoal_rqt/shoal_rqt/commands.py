@@ -28,6 +28,9 @@ def gui(
     if screenshots is not None:
         import os
 
+        from shoal.config.atomic import check_folder
+
+        check_folder(screenshots, f"--screenshots {screenshots}")
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         from shoal_rqt.screenshots import take_all
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
+from shoal.fleet.body_shape import shape_of
 from shoal.fleet.file import Fleet, load_fleet
 from shoal.fleet.stop import StopState
 from shoal.messages.geometry import sight_angle_deg
@@ -21,6 +22,7 @@ from shoal.messages.preview import Preview
 from shoal_rqt import updates as n
 from shoal_rqt.fleet_stop import FleetStop
 from shoal_rqt.neighbour_view import NeighbourView
+from shoal_rqt.structures import Structures
 from shoal_rqt.vehicle_state import Status, VehicleState
 from shoal_rqt.verdict import TestMonitor, TestVerdict
 
@@ -65,6 +67,7 @@ class FleetModel:
         self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._lost: set[str] = set()
         self._test_monitor = TestMonitor()
+        self.structures = Structures(self._add_event)
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             n.ClockUpdate: self._clock, n.OdometryUpdate: self._odometry, n.PlanUpdate: self._plan,
             n.ThrustUpdate: self._thrust, n.SightUpdate: self._sight, n.DiagnosticUpdate: self._diagnostic,
@@ -72,6 +75,7 @@ class FleetModel:
             n.TestUpdate: self._test, n.QueueUpdate: self._queue, n.CurrentUpdate: self._current,
             n.StopUpdate: self._stop, n.StopRequestUpdate: self._stop_requested,
             n.GraphUpdate: self._graph, n.ParametersUpdate: self._parameters, n.EventUpdate: self._event,
+            **self.structures.handlers,
         }  # fmt: skip
         if fleet is not None:
             self.set_fleet(fleet)
@@ -96,6 +100,7 @@ class FleetModel:
         for member in fleet.vehicles:
             vehicle, state = member.vehicle(), self.vehicle(member.name)
             state.thrust_limits_N = vehicle.thrust_min_N, vehicle.thrust_max_N
+            state.shape = shape_of(member)
             if not len(state.thrust_N):
                 state.thrust_N = np.full(vehicle.input_count, np.nan)
 
@@ -124,7 +129,8 @@ class FleetModel:
                     angle = sight_angle_deg(own.odometry.state, theirs.position_m)
                 if distance is None:
                     distance = float(np.linalg.norm(theirs.position_m - own.odometry.position_m))
-        return NeighbourView(other, self.must_see(seer, other), angle, distance, self.limits)
+        near = self.structures.may_be_near(seer, other)
+        return NeighbourView(other, self.must_see(seer, other), angle, distance, self.limits, near)
 
     def neighbours(self, seer: str, wall_s: float) -> list[NeighbourView]:
         """Those it must see, and those that are too close."""

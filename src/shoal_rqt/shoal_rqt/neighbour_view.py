@@ -17,18 +17,19 @@ class NeighbourView:
     angle_deg: float | None
     distance_m: float | None
     limits: Limits
+    near_allowed: bool = False  # joined, about to be, or just parted: neither distance nor sight counts
 
     @property
     def sight_severity(self) -> Severity:
         """An angle matters only to a vehicle that must keep the other in sight."""
-        if not self.must_see or self.angle_deg is None:
+        if not self.must_see or self.angle_deg is None or self.near_allowed:
             return Severity.OK
         return Severity((self.angle_deg > self.limits.sight_soft_deg) + (self.angle_deg > self.limits.sight_hard_deg))
 
     @property
     def distance_severity(self) -> Severity:
-        """A distance always matters."""
-        if self.distance_m is None:
+        """A distance matters to all but those who are meant to touch."""
+        if self.distance_m is None or self.near_allowed:
             return Severity.OK
         return Severity(
             (self.distance_m < self.limits.distance_soft_m) + (self.distance_m < self.limits.distance_hard_m)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from shoal.messages.docking import DockingOrder
 from shoal_rqt.water import Water
 from shoal_rqt.waypoint_list import Mark
 
@@ -92,6 +93,14 @@ class Link(Protocol):
         """From now on."""
         ...
 
+    def send_docking(self, order: DockingOrder) -> None:
+        """Counted on from the newest one here, and repeated until both vehicles have heard of it."""
+        ...
+
+    def send_platform(self, word: str) -> None:
+        """A blueprint's name, or `part`."""
+        ...
+
     def call(self, service: str, done: Done) -> None:
         """A std_srvs/Trigger."""
         ...
@@ -132,6 +141,12 @@ class NoLink:
 
     def set_water(self, water: Water) -> None:
         self.requests.append(("water", water))
+
+    def send_docking(self, order: DockingOrder) -> None:
+        self.requests.append(("docking", order))
+
+    def send_platform(self, word: str) -> None:
+        self.requests.append(("platform", word))
 
     def call(self, service: str, done: Done) -> None:
         self.requests.append(("call", service))

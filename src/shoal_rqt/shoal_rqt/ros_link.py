@@ -19,8 +19,10 @@ from std_msgs.msg import Bool, String, UInt64
 from shoal.fleet.stop import StopState
 from shoal.frames import ned_to_enu
 from shoal.messages import topics
+from shoal.messages.docking import DockingOrder
 from shoal_ros import convert, endpoints
 from shoal_rqt import updates
+from shoal_rqt.docking_sender import DockingSender
 from shoal_rqt.model import LIMIT_PARAMETERS
 from shoal_rqt.requests import Description, Done, Reply
 from shoal_rqt.ros_calls import ServiceCalls
@@ -58,6 +60,10 @@ class RosLink:
         self._set_mode = endpoints.publisher(self.node, topics.SET_MODE)
         self._waypoints = endpoints.publisher(self.node, topics.SET_WAYPOINTS)
         self._current = endpoints.publisher(self.node, topics.OCEAN_CURRENT)
+        self._platform = endpoints.publisher(self.node, topics.SET_PLATFORM)
+        self._docking = DockingSender(
+            endpoints.publisher(self.node, topics.SET_DOCKING), self._subscriber, update_queue
+        )
         self._water: Water | None = None
         self._watered = (0, -np.inf)  # subscribers, wall time of the last message
         self._nodes: frozenset[str] = frozenset()
@@ -104,6 +110,7 @@ class RosLink:
         if self._unconfirmed_stop and time.monotonic() - self._stop_sent_s >= REPEAT_S:
             self._send_stop()
         self._publish_water()
+        self._docking.repeat(time.monotonic())
 
     def _discover(self) -> None:
         self._subscriber.discover()
@@ -125,6 +132,7 @@ class RosLink:
         """One holder is enough: the others learn from it."""
         if state.stopped:
             self._unconfirmed_stop = False
+            self._docking.end()
 
     def _send_stop(self) -> None:
         self._stop_sent_s = time.monotonic()
@@ -150,6 +158,7 @@ class RosLink:
         """At once, from the window's own thread: nothing that hangs on our side can delay it."""
         self._unconfirmed_stop = True
         self._send_stop()
+        self._docking.end()
         self._updates.put(updates.StopRequestUpdate(True))
 
     def release(self, counter: int) -> None:
@@ -180,6 +189,12 @@ class RosLink:
             self._water, self._watered = water, (-1, -np.inf)
 
         self._todo.put(start)
+
+    def send_docking(self, order: DockingOrder) -> None:
+        self._todo.put(lambda: self._docking.send(order, time.monotonic()))
+
+    def send_platform(self, word: str) -> None:
+        self._todo.put(lambda: self._platform.publish(String(data=word)))
 
     def call(self, service: str, done: Done) -> None:
         self._todo.put(lambda: self._calls.trigger(service, lambda reply: self._answer(done, reply)))

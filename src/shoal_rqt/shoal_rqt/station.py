@@ -17,6 +17,7 @@ from shoal_rqt.widgets.command_bar import CommandBar
 from shoal_rqt.widgets.environment_panel import EnvironmentPanel
 from shoal_rqt.widgets.event_line import EventLine
 from shoal_rqt.widgets.fleet_view import FleetView
+from shoal_rqt.widgets.join_panel import JoinPanel
 from shoal_rqt.widgets.key_list import KeyList
 from shoal_rqt.widgets.plot_panel import PlotPanel
 from shoal_rqt.widgets.recording_panel import RecordingPanel
@@ -51,6 +52,7 @@ class Station(QtWidgets.QWidget):
         self.recording_panel = RecordingPanel(model, link)
         self.tuning_panel = TuningPanel(model, link)
         self.plot_panel = PlotPanel(model)
+        self.join_panel = JoinPanel(model, link)
         self.muted, self._beeped_s = False, float("-inf")
         self._alarmed: Event | None = None
         self.events = EventLine(model)
@@ -67,7 +69,7 @@ class Station(QtWidgets.QWidget):
         panels = {
             "Vehicles": self.vehicle_panel, "Waypoints": self.waypoint_panel, "Tests": self.test_panel,
             "Water, link": self.environment_panel, "Record": self.recording_panel, "Tune": self.tuning_panel,
-            "Plots": self.plot_panel,
+            "Plots": self.plot_panel, "Join": self.join_panel,
         }  # fmt: skip
         for number, (name, panel) in enumerate(panels.items(), 1):
             self.tabs.addTab(panel, name)
@@ -169,7 +171,7 @@ class Station(QtWidgets.QWidget):
             self.vehicle_panel.refresh(self.theme, wall_s)
         elif shown is self.plot_panel:
             self.plot_panel.refresh(self.theme)
-        elif shown in (self.waypoint_panel, self.test_panel, self.environment_panel, self.recording_panel):
+        elif isinstance(shown, WaypointPanel | TestPanel | EnvironmentPanel | RecordingPanel | JoinPanel):
             shown.refresh()
 
     def _sound_alarm(self, wall_s: float) -> None:

@@ -22,10 +22,14 @@ from shoal.fleet.stop import StopState
 from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal.messages.topics import Topic
+from shoal.recordings.assembly_json import joining_from_json, json_object
+from shoal.recordings.docking_json import order_from_json, status_from_json
 from shoal.recordings.placement_json import formation_from_json
 from shoal_ros import convert, endpoints
 from shoal_ros.qos import DISPLAY, LATCHED_BY_MANY, PROFILES
 from shoal_rqt import updates
+from shoal_rqt.platform_status import platform_from_json
+from shoal_rqt.structures import levels_sentence
 from shoal_rqt.update_queue import UpdateQueue
 
 LOSSY = (topics.ODOMETRY, topics.PLAN, topics.THRUST, topics.REFERENCE, topics.FOV, topics.DISTANCE, topics.CLOCK)
@@ -47,6 +51,8 @@ class FleetSubscriber:
         self._changed_thrust: set[str] = set()
         self._subscriptions: dict[str, tuple[Subscription, Callable[[Any], None], bool]] = {}  # bool: each one counts
         self._sight: dict[tuple[str, str], dict[str, float]] = {}
+        self.docking_counter = 0  # of the newest order that was on the topic
+        self.docking_heard: dict[str, int] = {}  # by vehicle: of the newest order that it has heard
         t = topics
         self.t_s: float | None = None
         self._open(t.CLOCK, self._on_clock)
@@ -59,6 +65,9 @@ class FleetSubscriber:
         self._open(t.STOP_STATE, self._on_stop_state, every=True)
         self._open(t.COLLISIONS, lambda m: self._put(updates.EventUpdate(2, str(m.data))), every=True)
         self._open(t.DIAGNOSTICS, self._on_diagnostics, every=True)
+        self._open(t.ASSEMBLY, lambda m: self._put(updates.AssemblyUpdate(joining_from_json(m.data))))
+        self._open(t.SET_DOCKING, self._on_docking_order, every=True)
+        self._open(t.PLATFORM, lambda m: self._put(updates.PlatformUpdate(platform_from_json(m.data))))
 
     def _put(self, item: updates.Update) -> None:
         self._updates.put(item)
@@ -108,6 +117,8 @@ class FleetSubscriber:
 
         self._open(topics.ODOMETRY, odometry, raw=True, vehicle=vehicle)
         self._open(topics.PLAN, plan, raw=True, vehicle=vehicle)
+        self._open(topics.DOCKING, partial(self._on_docking, vehicle), vehicle=vehicle)
+        self._open(topics.LEVELS, partial(self._on_levels, vehicle), vehicle=vehicle)
 
     def _add_thruster(self, vehicle: str, thruster: str) -> None:
         """Topics appear one after the other; the bars are in the order of the names: thruster2 before thruster10."""
@@ -155,6 +166,20 @@ class FleetSubscriber:
         state, holder = StopState.from_json(message.data), str(json.loads(message.data).get("holder", ""))
         self._on_stop(holder, state)
         self._put(updates.StopUpdate(holder, state))
+
+    def _on_docking_order(self, message: Any) -> None:
+        order = order_from_json(message.data)
+        self.docking_counter = max(self.docking_counter, order.counter)
+        self._put(updates.DockingOrderUpdate(order))
+
+    def _on_docking(self, vehicle: str, message: Any) -> None:
+        told = status_from_json(message.data, topics.DOCKING.of(vehicle=vehicle))
+        self.docking_heard[vehicle] = told.counter
+        self._put(updates.DockingUpdate(vehicle, told))
+
+    def _on_levels(self, vehicle: str, message: Any) -> None:
+        levels = json_object(message.data, topics.LEVELS.of(vehicle=vehicle))
+        self._put(updates.LevelsUpdate(vehicle, levels_sentence(levels)))
 
     def _on_diagnostics(self, message: Any) -> None:
         for status in message.status:

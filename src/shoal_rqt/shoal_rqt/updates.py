@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.fleet.stop import StopState
+from shoal.messages.docking import DockingFeedback, DockingOrder
+from shoal.messages.joining import Joining
 from shoal.messages.odometry import Odometry
 from shoal.messages.placement import Placement
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
+from shoal_rqt.platform_status import PlatformStatus
 
 Array = NDArray[np.float64]
 
@@ -181,6 +184,41 @@ class ParametersUpdate(Update):
     @property
     def key(self) -> Hashable:
         return type(self), self.node
+
+
+@dataclass(frozen=True)
+class AssemblyUpdate(Update):
+    """Who is rigidly joined to whom."""
+
+    joining: Joining
+
+
+@dataclass(frozen=True)
+class DockingOrderUpdate(Update):
+    """Which two ports, by whomever it was ordered."""
+
+    order: DockingOrder
+
+
+@dataclass(frozen=True)
+class DockingUpdate(_OfVehicle):
+    """A vehicle's part in a docking."""
+
+    feedback: DockingFeedback
+
+
+@dataclass(frozen=True)
+class PlatformUpdate(Update):
+    """How the fleet manager's platform stands."""
+
+    status: PlatformStatus
+
+
+@dataclass(frozen=True)
+class LevelsUpdate(_OfVehicle):
+    """Levels of autonomy that are active, in words."""
+
+    words: str
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.fleet.body_shape import BodyShape
 from shoal.frames import rotation_matrix
 from shoal.messages.health import Mode
 from shoal.messages.odometry import Odometry
@@ -47,6 +48,7 @@ class VehicleState:
     received_s: float | None = None
     thrust_N: Array = field(default_factory=lambda: np.zeros(0))  # (n,) once its thrusters are known; NaN: no command
     thrust_limits_N: tuple[Array, Array] | None = None  # reverse and forward, (n,) each; None: fleet file not known
+    shape: BodyShape | None = None  # None: fleet file not known
     plan: Plan | None = None
     plan_received_s: float | None = None
     status: Status | None = None

@@ -94,6 +94,8 @@ class TestMonitor:
     def _record(self, model: FleetModel, wall_s: float) -> None:
         for seer, vehicle in model.vehicles.items():
             for view in (model.neighbour(seer, other, wall_s) for other in model.vehicles if other != seer):
+                if view.near_allowed:
+                    continue
                 pair = (seer, view.other)
                 if view.must_see and view.angle_deg is not None:
                     self._angle = max(self._angle or (-1.0, pair), (view.angle_deg, pair))

@@ -26,7 +26,7 @@ from shoal_rqt.ros_link import RosLink
 from shoal_rqt.station import Station
 from shoal_rqt.update_queue import UpdateQueue
 
-VEHICLES = ("bluerov2", "bluerov3")
+VEHICLES = ("rov1", "rov2")
 THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
 LEFT = Qt.MouseButton.LeftButton
 

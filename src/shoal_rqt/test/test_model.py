@@ -37,13 +37,13 @@ def odometry(north: float = 0.0, east: float = 0.0, heading_deg: float = 0.0, t_
 
 
 def pair(distance_m: float = 2.2, heading_deg: float = 0.0) -> FleetModel:
-    """bluerov2 at the origin looks north to bluerov3, which looks back."""
+    """rov1 at the origin looks north to rov2, which looks back."""
     model = FleetModel(load_fleet("two"))
-    names = ("bluerov2", "bluerov3")
+    names = ("rov1", "rov2")
     placement = Placement({name: np.zeros(3) for name in names}, 1.0, None, 0.0, names, (names, names[::-1]))
     model.apply(updates.FormationUpdate(placement), 0.0)
-    model.apply(updates.OdometryUpdate("bluerov2", odometry(heading_deg=heading_deg)), 0.0)
-    model.apply(updates.OdometryUpdate("bluerov3", odometry(north=distance_m, heading_deg=180.0)), 0.0)
+    model.apply(updates.OdometryUpdate("rov1", odometry(heading_deg=heading_deg)), 0.0)
+    model.apply(updates.OdometryUpdate("rov2", odometry(north=distance_m, heading_deg=180.0)), 0.0)
     return model
 
 
@@ -65,7 +65,7 @@ def test_states_are_replaced_and_events_are_kept() -> None:
 def test_a_window_that_sleeps_costs_no_memory() -> None:
     box = UpdateQueue()
     for t in range(10 * MAX_EVENTS):
-        box.put(updates.OdometryUpdate(f"bluerov{t % 3}", odometry(t_s=t)))
+        box.put(updates.OdometryUpdate(f"rov{t % 3}", odometry(t_s=t)))
         box.put(updates.EventUpdate(0, str(t)))
     assert len(box.drain()) == MAX_EVENTS + 3
 
@@ -96,7 +96,7 @@ def test_threads_may_fill_it_while_it_is_emptied() -> None:
     ],
 )
 def test_limits(distance_m: float, heading_deg: float, angle: Severity, distance: Severity) -> None:
-    view = pair(distance_m, heading_deg).neighbour("bluerov2", "bluerov3", 0.1)
+    view = pair(distance_m, heading_deg).neighbour("rov1", "rov2", 0.1)
     assert (view.sight_severity, view.distance_severity) == (angle, distance)
     assert view.violates_hard_limit == (Severity.ERROR in (angle, distance))
     assert view.angle_deg == pytest.approx(abs(heading_deg)) and view.distance_m == pytest.approx(distance_m)
@@ -117,14 +117,14 @@ def test_angles_are_those_of_the_reports() -> None:
 
 def test_an_angle_matters_only_to_a_vehicle_that_must_see() -> None:
     model = pair(heading_deg=170.0)
-    model.sight_pairs = (("bluerov3", "bluerov2"),)
-    assert not model.neighbour("bluerov2", "bluerov3", 0.1).violates_hard_limit
+    model.sight_pairs = (("rov2", "rov1"),)
+    assert not model.neighbour("rov1", "rov2", 0.1).violates_hard_limit
 
 
 def test_the_vehicles_own_report_is_used_while_it_is_fresh() -> None:
     model = pair()
-    model.apply(updates.SightUpdate("bluerov2", "bluerov3", 75.0, None), 0.0)
-    fresh, old = model.neighbour("bluerov2", "bluerov3", 0.5), model.neighbour("bluerov2", "bluerov3", 1.5)
+    model.apply(updates.SightUpdate("rov1", "rov2", 75.0, None), 0.0)
+    fresh, old = model.neighbour("rov1", "rov2", 0.5), model.neighbour("rov1", "rov2", 1.5)
     assert fresh.angle_deg == 75.0 and fresh.distance_m == pytest.approx(2.2) and fresh.violates_hard_limit
     assert old.angle_deg == pytest.approx(0.0)
 
@@ -132,13 +132,13 @@ def test_the_vehicles_own_report_is_used_while_it_is_fresh() -> None:
 def test_a_lost_vehicle_is_reported_once_and_so_is_its_return() -> None:
     model = pair()
     for wall_s in (1.0, 2.5, 3.0):
-        model.apply(updates.OdometryUpdate("bluerov2", odometry()), wall_s)
+        model.apply(updates.OdometryUpdate("rov1", odometry()), wall_s)
         model.check(wall_s)
-    assert [e.text for e in model.events] == ["bluerov3 is lost: no odometry"]
-    assert model.vehicles["bluerov3"].status_line(9.0) == (2, "LOST: no odometry for 9 s")
-    assert model.neighbour("bluerov2", "bluerov3", 3.0).distance_m is None
-    model.apply(updates.OdometryUpdate("bluerov3", odometry(north=2.2)), 4.0)
-    assert model.events[-1].text == "bluerov3 is back"
+    assert [e.text for e in model.events] == ["rov2 is lost: no odometry"]
+    assert model.vehicles["rov2"].status_line(9.0) == (2, "LOST: no odometry for 9 s")
+    assert model.neighbour("rov1", "rov2", 3.0).distance_m is None
+    model.apply(updates.OdometryUpdate("rov2", odometry(north=2.2)), 4.0)
+    assert model.events[-1].text == "rov2 is back"
 
 
 def test_the_reason_for_a_fallback_is_shown_with_its_figures() -> None:
@@ -146,52 +146,52 @@ def test_the_reason_for_a_fallback_is_shown_with_its_figures() -> None:
     why = "odometry is 0.61 s old"
     values = {"mode": "station_keeping", "reason": why, "solve_ms": "3.4"}
     message = "keeping station: odometry is stale"
-    model.apply(updates.DiagnosticUpdate("shoal: bluerov2 controller", "bluerov2", 1, message, values), 0.1)
-    vehicle = model.vehicles["bluerov2"]
+    model.apply(updates.DiagnosticUpdate("shoal: rov1 controller", "rov1", 1, message, values), 0.1)
+    vehicle = model.vehicles["rov1"]
     assert vehicle.status_line(0.2) == (1, f"keeping station: {why}")
     assert vehicle.status is not None and vehicle.status.number("solve_ms") == 3.4
-    model.apply(updates.OdometryUpdate("bluerov2", odometry()), 20.0)
+    model.apply(updates.OdometryUpdate("rov1", odometry()), 20.0)
     assert vehicle.status_line(20.0) == (2, "controller silent for 20 s")
 
 
 def test_a_message_that_is_not_a_number_counts_as_silence() -> None:
     model = pair()
     bad = replace(odometry(), state=np.full(13, np.nan))
-    model.apply(updates.OdometryUpdate("bluerov2", bad), 5.0)
-    assert model.vehicles["bluerov2"].received_s == 0.0
+    model.apply(updates.OdometryUpdate("rov1", bad), 5.0)
+    assert model.vehicles["rov1"].received_s == 0.0
 
 
 def test_ages_are_in_the_fleets_time() -> None:
     model = pair()
     model.apply(updates.ClockUpdate(10.0), 0.0)
-    plan = Plan("bluerov2", 1, 9.6, np.array([9.6]), np.zeros((1, 3)), np.zeros((1, 3)))
-    model.apply(updates.PlanUpdate("bluerov2", plan), 0.0)
-    assert model.plan_age_s("bluerov2", 0.1) == pytest.approx(0.4)
-    assert model.clock_has_stopped(3.0) and model.plan_age_s("bluerov2", 3.0) == pytest.approx(3.0)
+    plan = Plan("rov1", 1, 9.6, np.array([9.6]), np.zeros((1, 3)), np.zeros((1, 3)))
+    model.apply(updates.PlanUpdate("rov1", plan), 0.0)
+    assert model.plan_age_s("rov1", 0.1) == pytest.approx(0.4)
+    assert model.clock_has_stopped(3.0) and model.plan_age_s("rov1", 3.0) == pytest.approx(3.0)
 
 
 def test_a_clock_that_goes_back_is_a_new_run() -> None:
     model = pair()
     model.apply(updates.ClockUpdate(10.0), 0.0)
     model.apply(updates.ClockUpdate(0.0), 0.1)
-    assert len(model.vehicles["bluerov2"].trail.points_m) == 0 and "new run" in model.events[-1].text
+    assert len(model.vehicles["rov1"].trail.points_m) == 0 and "new run" in model.events[-1].text
 
 
 def test_vehicles_come_in_the_files_order_and_strangers_behind() -> None:
     model = FleetModel()
-    for name in ("zulu", "bluerov10", "bluerov3"):
+    for name in ("zulu", "rov10", "rov2"):
         model.vehicle(name)
     model.apply(updates.ParametersUpdate("/guidance", {"fleet": "two"}), 0.0)
-    assert list(model.vehicles) == ["bluerov2", "bluerov3", "zulu", "bluerov10"]
-    model.apply(updates.ParametersUpdate("/bluerov2/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
+    assert list(model.vehicles) == ["rov1", "rov2", "zulu", "rov10"]
+    model.apply(updates.ParametersUpdate("/rov1/mpc", {"limits.sight_hard_deg": 50.0}), 0.0)
     assert model.limits.sight_hard_deg == 50.0 and model.limits.sight_soft_deg == 30.0
 
 
 def test_attitude_speed_and_saturation() -> None:
     model = pair(heading_deg=-90.0)
-    vehicle = model.vehicles["bluerov2"]
+    vehicle = model.vehicles["rov1"]
     assert vehicle.euler_deg == pytest.approx([0.0, 0.0, 270.0]) and vehicle.speed_mps == pytest.approx(0.5)
-    model.apply(updates.ThrustUpdate("bluerov2", np.array([39.9, -51.4, 38.0, 0, 0, 0, 0, np.nan])), 0.0)
+    model.apply(updates.ThrustUpdate("rov1", np.array([39.9, -51.4, 38.0, 0, 0, 0, 0, np.nan])), 0.0)
     assert vehicle.saturated.tolist() == [True, True] + [False] * 6
 
 
@@ -221,7 +221,7 @@ STOP_3, RELEASED_4 = StopState(3, True, "/fleet/stop"), StopState(4, False, "/fl
 def test_a_new_station_shows_the_stop_that_the_fleet_reports() -> None:
     model = pair()
     assert not model.stopped and model.stop.releasable is None and model.stop.sentence() == ""
-    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.0)
+    model.apply(updates.StopUpdate("/rov1/mpc", STOP_3), 0.0)
     assert model.stopped and model.stop.releasable == 3 and model.stop.refusal
     assert model.stop.sentence() == "STOP 3 by /fleet/stop"
     assert model.events[-1].level == 2 and model.events[-1].text.startswith("STOP 3 by /fleet/stop")
@@ -229,46 +229,46 @@ def test_a_new_station_shows_the_stop_that_the_fleet_reports() -> None:
 
 def test_holders_that_disagree_are_named() -> None:
     model = pair()
-    for holder in ("/bluerov2/mpc", "/bluerov3/mpc"):
+    for holder in ("/rov1/mpc", "/rov2/mpc"):
         model.apply(updates.StopUpdate(holder, StopState(2)), 0.0)
-    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.1)
-    assert model.stopped and "not stopped yet: /bluerov3/mpc" in model.stop.sentence()
-    model.apply(updates.StopUpdate("/bluerov3/mpc", STOP_3), 0.2)
+    model.apply(updates.StopUpdate("/rov1/mpc", STOP_3), 0.1)
+    assert model.stopped and "not stopped yet: /rov2/mpc" in model.stop.sentence()
+    model.apply(updates.StopUpdate("/rov2/mpc", STOP_3), 0.2)
     assert model.stop.sentence() == "STOP 3 by /fleet/stop"
-    model.apply(updates.StopUpdate("/bluerov2/mpc", RELEASED_4), 0.3)
-    assert not model.stopped and model.stop.releasable == 3  # what bluerov3 has to be given once more
-    assert model.stop.sentence() == "released, but still stopped: /bluerov3/mpc"
-    model.apply(updates.StopUpdate("/bluerov3/mpc", RELEASED_4), 0.4)
+    model.apply(updates.StopUpdate("/rov1/mpc", RELEASED_4), 0.3)
+    assert not model.stopped and model.stop.releasable == 3  # what rov2 has to be given once more
+    assert model.stop.sentence() == "released, but still stopped: /rov2/mpc"
+    model.apply(updates.StopUpdate("/rov2/mpc", RELEASED_4), 0.4)
     assert model.stop.sentence() == "" and model.stop.releasable is None
 
 
 def test_a_stop_that_nobody_confirms_is_shown_as_such() -> None:
     model = pair()
-    model.apply(updates.StopUpdate("/bluerov2/mpc", StopState(2)), 0.0)
+    model.apply(updates.StopUpdate("/rov1/mpc", StopState(2)), 0.0)
     model.apply(updates.StopRequestUpdate(True), 0.0)
     assert "not confirmed" in model.stop.sentence() and model.stop.refusal and not model.stopped
-    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.1)
+    model.apply(updates.StopUpdate("/rov1/mpc", STOP_3), 0.1)
     assert not model.stop.requested and model.stopped
 
 
 def test_a_stop_does_not_end_because_its_holders_are_gone() -> None:
     """A restarted node reports anew; nodes of the next run replace those of the last."""
     model = pair()
-    both = frozenset({"/bluerov2/mpc", "/bluerov3/mpc"})
-    model.apply(updates.StopUpdate("/bluerov2/mpc", STOP_3), 0.0)  # before its node is found
+    both = frozenset({"/rov1/mpc", "/rov2/mpc"})
+    model.apply(updates.StopUpdate("/rov1/mpc", STOP_3), 0.0)  # before its node is found
     model.apply(updates.GraphUpdate((), both, False), 0.1)
     assert model.stopped
     model.apply(updates.GraphUpdate((), frozenset(), False), 0.2)
     assert model.stopped and model.stop.releasable == 3
-    model.apply(updates.StopUpdate("/bluerov2/mpc", StopState()), 0.3)
+    model.apply(updates.StopUpdate("/rov1/mpc", StopState()), 0.3)
     assert not model.stopped
 
 
 def test_updates_of_different_keys_keep_their_order() -> None:
     box, model = UpdateQueue(), pair()
-    box.put(updates.StopUpdate("/bluerov2/mpc", StopState(2)))
+    box.put(updates.StopUpdate("/rov1/mpc", StopState(2)))
     box.put(updates.StopRequestUpdate(True))
-    box.put(updates.StopUpdate("/bluerov2/mpc", STOP_3))
+    box.put(updates.StopUpdate("/rov1/mpc", STOP_3))
     for item in box.drain():
         model.apply(item, 0.0)
     assert not model.stop.requested
@@ -290,7 +290,7 @@ def run_test(model: FleetModel, last_s: float, after: str) -> None:
 @pytest.mark.parametrize(
     ("heading_deg", "last_s", "after", "words"),
     [
-        (10.0, 9.9, "done", "circle: passed. Largest angle 10° (bluerov2 → bluerov3), smallest distance 2.20 m"),
+        (10.0, 9.9, "done", "circle: passed. Largest angle 10° (rov1 → rov2), smallest distance 2.20 m"),
         (70.0, 9.9, "done", "circle: FAILED. Lost sight: largest angle 70°"),
         (10.0, 4.0, "idle", "circle: aborted"),
     ],

@@ -34,7 +34,7 @@ from shoal_rqt.widgets.tuning_panel import VALUE
 from station_world import World
 
 pytestmark = pytest.mark.ros
-VEHICLES = ("bluerov2", "bluerov3")
+VEHICLES = ("rov1", "rov2")
 THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
 LEFT = Qt.MouseButton.LeftButton
 
@@ -61,15 +61,15 @@ def test_it_shows_what_the_fleet_publishes(w: World) -> None:
     model = w.model
     w.until(lambda: model.mode == "hold" and model.sight_pairs and model.preview is not None, "guidance")
     w.until(lambda: model.fleet is not None, "the fleet file's name")
-    assert set(model.sight_pairs) == {("bluerov2", "bluerov3"), ("bluerov3", "bluerov2")}
-    assert model.vehicles["bluerov2"].thrust_limits_N[1] == pytest.approx(
+    assert set(model.sight_pairs) == {("rov1", "rov2"), ("rov2", "rov1")}
+    assert model.vehicles["rov1"].thrust_limits_N[1] == pytest.approx(
         [39.9, 39.9, 51.4, 51.4, 39.9, 51.4, 51.4, 39.9], abs=0.1
     )
     w.until(lambda: all(np.isfinite(v.thrust_N).all() for v in model.vehicles.values()), "thrust")
-    w.until(lambda: "bluerov3" in model.vehicles["bluerov2"].reported, "sight")
+    w.until(lambda: "rov2" in model.vehicles["rov1"].reported, "sight")
     cards = w.station.vehicle_panel.cards
-    w.until(lambda: "following" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card")
-    assert "x +" in cards["bluerov2"].where.text() or "x -" in cards["bluerov2"].where.text()
+    w.until(lambda: "following" in w.station.vehicle_panel.cards["rov1"].state.text(), "the card")
+    assert "x +" in cards["rov1"].where.text() or "x -" in cards["rov1"].where.text()
 
 
 def test_a_click_becomes_a_waypoint_and_a_reference(w: World) -> None:
@@ -109,6 +109,28 @@ def test_typed_numbers_arrive_exactly_with_their_speed(w: World) -> None:
     before = float(np.linalg.norm(w.setpoint() - target))
     w.until(lambda: np.linalg.norm(w.setpoint() - target) < before - 0.15, "the reference on its way")
     w.until(lambda: len(w.model.queue_m) == 1, "the window to know the queue")
+
+
+def test_two_ports_are_brought_together_and_let_go_from_the_window(w: World) -> None:
+    """Bow to bow, as they look at each other; real controllers answer, and the window's order has reached both."""
+    w.tab("Join")
+    panel, structures = w.station.join_panel, w.model.structures
+    w.until(lambda: panel.leader.count() == 2, "the ports of the fleet file")
+    panel.leader_port.setCurrentText("bow")
+    QtTest.QTest.mouseClick(panel.dock, LEFT)
+
+    def phase() -> str:
+        told = structures.feedback()
+        return "" if told is None else told.phase
+
+    w.until(lambda: phase() not in ("", "idle", "accepted"), "the follower on its way")
+    assert structures.order is not None and structures.order.counter > 0
+    assert structures.docking["rov1"].phase == "leads" and w.station.view._structures.line.getData()[0] is not None
+    w.until(panel.abort.isEnabled, "the button")
+    QtTest.QTest.mouseClick(panel.abort, LEFT)
+    w.until(lambda: structures.docking["rov2"].reason == "cancelled", "the abort")
+    panel.order("cancel")
+    w.until(lambda: {t.phase for t in structures.docking.values()} == {"idle"}, "both let go")
 
 
 def test_modes_follow_the_buttons_and_the_keyboard(w: World) -> None:
@@ -198,7 +220,7 @@ def test_a_stop_outlives_every_node(w: World) -> None:
     """Controllers killed in turn come back stopped, and so does guidance."""
     assert w.model.stopped
     counter = w.model.stop.state.counter
-    for name in ("/bluerov2/mpc", "/bluerov3/mpc", "/guidance"):
+    for name in ("/rov1/mpc", "/rov2/mpc", "/guidance"):
         w.kill(name)
         w.start(name)
         w.until(lambda n=name: "still stopped" in "\n".join(w.children[n].lines), f"{name} to remember")
@@ -272,7 +294,7 @@ def test_a_station_that_crashes_changes_nothing(w: World) -> None:
     crash_a_station(w, "watch", lambda: True)
     w.pass_s(0.5)
     assert not w.model.stopped and w.model.mode == "waypoints"
-    log = Log(w.harness, topics.THRUST, vehicle="bluerov2", thruster="thruster1")
+    log = Log(w.harness, topics.THRUST, vehicle="rov1", thruster="thruster1")
     w.until(lambda: any(message.data for _, message in log.read()), "thrust")
     crash_a_station(w, "stop", lambda: w.model.stopped)
     log.sent.clear()
@@ -337,7 +359,7 @@ def test_it_keeps_no_garbage(w: World) -> None:
 
 def test_nodes_may_go_and_come_back(w: World) -> None:
     w.tab("Vehicles")
-    for name in ("/guidance", "/bluerov3/mpc"):
+    for name in ("/guidance", "/rov2/mpc"):
         w.kill(name)
     # STOP needs neither of them: the plant and the other controller hold it.
     QtTest.QTest.keyClick(w.station, Qt.Key.Key_Escape)
@@ -347,19 +369,17 @@ def test_nodes_may_go_and_come_back(w: World) -> None:
     release.publish(UInt64(data=w.model.stop.state.counter))  # somebody else releases it
     w.until(lambda: not w.model.stopped, "the release")
     w.until(
-        lambda: "lost contact" in w.model.vehicles["bluerov2"].status_line(time.monotonic())[1],
-        "bluerov2 to miss the other",
+        lambda: "lost contact" in w.model.vehicles["rov1"].status_line(time.monotonic())[1],
+        "rov1 to miss the other",
     )
-    for name in ("/guidance", "/bluerov3/mpc"):
+    for name in ("/guidance", "/rov2/mpc"):
         w.start(name)
-    w.until(
-        lambda: w.model.vehicles["bluerov2"].status_line(time.monotonic())[1] == "following", "bluerov2 to be content"
-    )
+    w.until(lambda: w.model.vehicles["rov1"].status_line(time.monotonic())[1] == "following", "rov1 to be content")
     w.mode("waypoints")
     w.mode("hold")
     w.kill("/dynamics", signal.SIGINT)
     w.until(lambda: all(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be lost")
-    w.until(lambda: "LOST" in w.station.vehicle_panel.cards["bluerov2"].state.text(), "the card to say so")
+    w.until(lambda: "LOST" in w.station.vehicle_panel.cards["rov1"].state.text(), "the card to say so")
     w.start("/dynamics")
     w.until(lambda: not any(v.is_lost(time.monotonic()) for v in w.model.vehicles.values()), "the vehicles to be back")
 

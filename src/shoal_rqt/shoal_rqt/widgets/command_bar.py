@@ -133,7 +133,9 @@ class CommandBar(QtWidgets.QFrame):
             return "no vehicle found"
         if model.nodes and "/guidance" not in model.nodes:
             return "no guidance: the fleet holds"
-        return test_sentence(model.test) or f"{len(model.vehicles)} vehicles"
+        count = len(model.vehicles)
+        task = "a task moves the fleet" if model.mode == "task" else ""
+        return test_sentence(model.test) or task or f"{count} vehicle{'s' if count != 1 else ''}"
 
 
 def test_sentence(status: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from shoal_rqt.theme import LIGHT, Theme, faded
 from shoal_rqt.waypoint_list import WaypointList
 from shoal_rqt.widgets.fleet_layer import FleetLayer
 from shoal_rqt.widgets.pens import pen
+from shoal_rqt.widgets.structure_layer import StructureLayer
 from shoal_rqt.widgets.vehicle_layer import VehicleLayer
 from shoal_rqt.widgets.waypoint_layer import WaypointLayer
 
@@ -47,6 +48,7 @@ class FleetView(QtWidgets.QWidget):
         self.off_screen.setParentItem(self.above.getPlotItem().getViewBox())
         self.off_screen.anchor(itemPos=(0, 1), parentPos=(0, 1), offset=(6, -2))
         self._fleet = FleetLayer(self.above.getPlotItem(), self.side.getPlotItem())
+        self._structures = StructureLayer(self.above.getPlotItem(), self.side.getPlotItem())
         self.marks = WaypointLayer(self.above.getPlotItem(), waypoints, 0, lambda: self._theme)
         self.side_marks = WaypointLayer(self.side.getPlotItem(), waypoints, 2, lambda: self._theme)
         self._build()
@@ -114,6 +116,7 @@ class FleetView(QtWidgets.QWidget):
                 self._vehicles[name] = VehicleLayer(name, self.above.getPlotItem(), self.side.getPlotItem())
             self._vehicles[name].show(self._model, vehicle, self._theme, index, wall_s)
         self._fleet.show(self._model, self._theme, wall_s)
+        self._structures.show(self._model, self._theme)
         self._show_water()
         places = self._places()
         if len(places) and not self._fitted:

@@ -8,15 +8,35 @@ from numpy.typing import NDArray
 from shoal_rqt.qt import QtCore, QtGui
 
 Array = NDArray[np.float64]
-HULL = np.array([[0.62, 0.0], [0.34, 0.4], [-0.5, 0.4], [-0.5, -0.4], [0.34, -0.4]])  # forward, starboard; length ~1
+# Forward and starboard, in units of length and width.
+HULL = np.array([[0.62, 0.0], [0.34, 0.5], [-0.5, 0.5], [-0.5, -0.5], [0.34, -0.5]])
 CROSS = np.array([[-0.45, -0.45], [0.45, 0.45], [-0.45, 0.45], [0.45, -0.45]])
 
 
-def seen_from_above(points: Array, yaw_rad: float, size_m: float, east_m: float, north_m: float) -> Array:
-    """Body points (K,2) forward, starboard → (K,2) east, north."""
+def seen_from_above(points: Array, yaw_rad: float, size_m: Array, east_m: float, north_m: float) -> Array:
+    """Body points (K,2) forward, starboard, in units of length and width `size_m` → (K,2) east, north."""
     c, s = np.cos(yaw_rad), np.sin(yaw_rad)
-    forward, starboard = size_m * points.T
+    forward, starboard = (size_m * points).T
     return np.stack([east_m + s * forward + c * starboard, north_m + c * forward - s * starboard], axis=1)
+
+
+def silhouette(points: Array) -> Array:
+    """Convex hull of (K,2), counter-clockwise: how a box looks that is turned any way."""
+    ordered = sorted(map(tuple, points.tolist()))
+
+    def half(given: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        kept: list[tuple[float, ...]] = []
+        for p in given:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+                kept.pop()
+            kept.append(p)
+        return kept[:-1]
+
+    return np.array(half(ordered) + half(ordered[::-1]))
+
+
+def _turn(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def outline(points: Array, closed: bool = True) -> QtGui.QPainterPath:

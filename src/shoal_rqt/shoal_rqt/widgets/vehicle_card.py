@@ -37,16 +37,19 @@ class NeighbourRow(QtWidgets.QWidget):
     def show_neighbour(self, view: NeighbourView, theme: Theme) -> None:
         """Bands, needle, words."""
         limits = view.limits
-        self.name.setText(("sees " if view.must_see else "near ") + view.other)
+        word = "with " if view.near_allowed else "sees " if view.must_see else "near "
+        self.name.setText(word + view.other)
         if self.name.objectName() != (look := "bad" if view.violates_hard_limit else "quiet"):
             self.name.setObjectName(look)
             restyle(self.name)
         self.angle.show_value(
-            view.angle_deg, limits.sight_soft_deg, limits.sight_hard_deg, view.sight_severity, theme, view.must_see
-        )
+            view.angle_deg, limits.sight_soft_deg, limits.sight_hard_deg, view.sight_severity, theme,
+            view.must_see and not view.near_allowed,
+        )  # fmt: skip
         self.distance.show_value(
-            view.distance_m, limits.distance_soft_m, limits.distance_hard_m, view.distance_severity, theme
-        )
+            view.distance_m, limits.distance_soft_m, limits.distance_hard_m, view.distance_severity, theme,
+            not view.near_allowed,
+        )  # fmt: skip
         self.setToolTip(view.sentence())
         self.setAccessibleName(view.sentence())
 
@@ -60,6 +63,7 @@ class VehicleCard(QtWidgets.QFrame):
         self.chip, self.title = label("●"), label(name, "title")
         self.state = label("", "quiet", wrap=True)
         self.where, self.attitude, self.controller = label(), label(), label("", "quiet")
+        self.part, self.back_end = label("", "", wrap=True), label("", "quiet", wrap=True)
         self.thrust = ThrustBars()
         self.rows: list[NeighbourRow] = []
         self._alarm = False
@@ -78,6 +82,9 @@ class VehicleCard(QtWidgets.QFrame):
         self._neighbours.setSpacing(1)
         layout.addLayout(self._neighbours)
         layout.addWidget(self.controller)
+        for line in (self.part, self.back_end):
+            layout.addWidget(line)
+            line.hide()
         self.state.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def show_vehicle(self, model: FleetModel, vehicle: VehicleState, theme: Theme, index: int, wall_s: float) -> None:
@@ -102,6 +109,12 @@ class VehicleCard(QtWidgets.QFrame):
             if i < len(views):
                 row.show_neighbour(views[i], theme)
         self._show_controller(model, vehicle, wall_s)
+        for line, words in (
+            (self.part, model.structures.part_of(vehicle.name)),
+            (self.back_end, back_end_sentence(model, vehicle.name)),
+        ):
+            line.setText(words)
+            line.setVisible(bool(words))
 
     def _look(self, level: int, alarm: bool) -> None:
         if self.state.objectName() != LEVELS[level]:
@@ -131,6 +144,22 @@ class VehicleCard(QtWidgets.QFrame):
             parts += [f"solver {solve:.1f} ms"] if solve is not None else []
             parts += [f"{overruns:.0f} overruns"] if overruns else []
         self.controller.setText("  ·  ".join(parts))
+
+
+def back_end_sentence(model: FleetModel, vehicle: str) -> str:
+    """Battery, leak and link where what drives the vehicle says so; empty where nothing does."""
+    parts: list[str] = []
+    for name, status in model.statuses.items():
+        if not name.startswith(f"shoal: {vehicle} ") or name.endswith("controller"):
+            continue
+        voltage = status.number("voltage_V")
+        parts += [f"battery {voltage:.1f} V"] if voltage is not None and voltage == voltage else []
+        if (connected := status.values.get("connected")) is not None:
+            parts.append("link up" if connected.lower() == "true" else "NO LINK")
+        if (leak := status.values.get("leak")) is not None:
+            parts.append("LEAK" if leak.lower() == "true" else "no leak")
+        parts.append(status.message)
+    return "  ·  ".join(parts)
 
 
 class VehiclePanel(QtWidgets.QScrollArea):

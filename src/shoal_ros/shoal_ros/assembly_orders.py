@@ -20,6 +20,7 @@ class AssemblyOrders:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._order: Joining | None = None
+        self.pairs: frozenset[frozenset[str]] = frozenset()  # that are joined
         self._present = self._last = 0  # counters: of what there is, and of our last order
         self._out = endpoints.publisher(node, topics.SET_ASSEMBLY)
         endpoints.subscription(node, topics.ASSEMBLY, self._on_assembly)
@@ -34,6 +35,7 @@ class AssemblyOrders:
 
     def _on_assembly(self, message: String) -> None:
         try:
-            self._present = joining_from_json(message.data).counter
+            present = joining_from_json(message.data)
+            self._present, self.pairs = present.counter, frozenset(joint.pair for joint in present.joints)
         except ShoalError as error:
             self._node.get_logger().error(str(error), throttle_duration_sec=2.0)
