@@ -6,7 +6,7 @@ STAMP := .venv/.shoal-setup
 # A ROS sourced in this shell, or a Python that started make, must not leak into the pinned environment.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: help setup run test results mutants fuzz bench pictures lint format lock system docs dist distcheck clean distclean
+.PHONY: help setup run test results mutants fuzz tutorials bench pictures lint format lock system docs dist distcheck clean distclean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -28,11 +28,11 @@ run: setup  ## a fleet on ROS 2: the circle test for 60 s, recorded, judged, wit
 	  $(BIN)/shoal simulate --path circle --fleet fosso2023_two --out $$folder --plot $$folder/run.png; \
 	fi && printf '%s\n' '' 'Next:' "  source .venv/bin/activate" \
 	  "  shoal view $$folder --save $$folder/replay.gif    # the same run as a film" \
-	  '  shoal simulate --path torus --condition current_05_waves --plot waves.png    # without ROS, faster than real time' \
+	  '  shoal simulate --path torus --condition current_025_waves --plot waves.png    # without ROS, faster than real time' \
 	  '  shoal up three --path circle    # a fleet until Ctrl-C; shoal gui in a second terminal is the operator station'
 
 test: setup  ## all tests; those without ROS on all cores, then the real processes one after the other
-	@tools/setup.sh sdf
+	@tools/setup.sh tests
 	@# Both halves always run. Real processes on a shared machine: one that was starved gets another chance, a broken
 	@# one fails thrice.
 	@failed=0; \
@@ -49,6 +49,9 @@ mutants: setup  ## switch one rule off at a time in a scratch copy, and see a te
 fuzz: setup  ## 10 000 spoilt files of every kind through shoal check (hours; CASES=200 for minutes): never a traceback
 	@SHOAL_FUZZ_CASES=$(or $(CASES),10000) $(BIN)/python -m pytest -q -n auto src/shoal_core/test/test_fuzz_files.py $(ARGS)
 
+tutorials: setup  ## every command of README and the tutorials in a fresh clone, with its time; ARGS='--here docking' for some
+	@$(BIN)/python tools/tutorials.py $(ARGS)
+
 bench: setup  ## all benchmarks
 	@$(BIN)/python -m shoal.cli bench all
 
@@ -58,6 +61,8 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal demo --plot docs/images/demo.png | tail -1
 	@$(BIN)/shoal picture exchange --out docs/images/exchange.png | tail -1
 	@$(BIN)/shoal picture ring --out docs/images/ring.png | tail -1
+	@$(BIN)/shoal picture dock --seed 1000 --out docs/images/dock.png | tail -1
+	@$(BIN)/shoal picture platform --seed 301 --out docs/images/platform.png | tail -1
 	@$(BIN)/shoal simulate --path circle --duration 60 --plot docs/images/run.png | tail -1
 	@$(BIN)/shoal gui --screenshots docs/images | tail -1
 

@@ -14,7 +14,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 
 
-def main(vehicle: str = "bluerov2", seconds: str = "8") -> int:
+def main(vehicle: str = "rov1", seconds: str = "8") -> int:
     """Listen for a while."""
     rclpy.init()
     node = rclpy.create_node("healthy")

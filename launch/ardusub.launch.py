@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-
 from launch import LaunchContext, LaunchDescription
+from shoal_ros.launch_arguments import KEYSTORE, NETWORK, YES_NO, Arguments, chosen, describe
 
-YES_NO = ["true", "false"]
-ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+ARGUMENTS: Arguments = {
     "fleet": ("two", "Fleet name or file.", None),
     "links": ("", "NAME=LINK pairs separated by commas; else UDP 14550, 14551 … in the fleet's order.", None),
     "position_source": ("vehicle", "The autopilot's own, or one from outside.", ["vehicle", "pose", "odometry"]),
@@ -23,18 +20,14 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "record": ("", "Folder for the recording; empty for none.", None),
     "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
     "state_dir": ("", "Folder that remembers STOP over restarts; empty: the user's state folder.", None),
-    "network": ("false", "Be reachable from other machines.", YES_NO),
-    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
+    "network": NETWORK,
+    "keystore": KEYSTORE,
 }
 
 
 def generate_launch_description() -> LaunchDescription:
     """What `ros2 launch` calls."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
-        for name, (default, text, choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return describe(ARGUMENTS, start)
 
 
 def start(context: LaunchContext) -> list[Any]:
@@ -42,7 +35,7 @@ def start(context: LaunchContext) -> list[Any]:
     from shoal_mavlink.nodes import ardusub_nodes
     from shoal_ros.launching import launch_actions
 
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    given = chosen(context, ARGUMENTS)
     nodes = ardusub_nodes(
         given["fleet"],
         given["links"],

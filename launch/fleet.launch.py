@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-
 from launch import LaunchContext, LaunchDescription
+from shoal_ros.launch_arguments import KEYSTORE, NETWORK, YES_NO, Arguments, chosen, describe
 
-YES_NO = ["true", "false"]
-ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+ARGUMENTS: Arguments = {
     "fleet": ("two", "Fleet name, file or number of vehicles.", None),
     "path": ("", "Standard test, path name or file to follow; empty to hold station.", None),
     "plant": ("builtin", "builtin, or none where others bring odometry.", ["builtin", "none"]),
@@ -28,18 +25,14 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
     "task": ("", "Task that gives the start: name or package.module:Name.", None),
     "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for a simulated run.", None),
-    "network": ("false", "Be reachable from other machines.", YES_NO),
-    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
+    "network": NETWORK,
+    "keystore": KEYSTORE,
 }
 
 
 def generate_launch_description() -> LaunchDescription:
     """What `ros2 launch` calls."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
-        for name, (default, text, choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return describe(ARGUMENTS, start)
 
 
 def start(context: LaunchContext) -> list[Any]:
@@ -47,7 +40,7 @@ def start(context: LaunchContext) -> list[Any]:
     from shoal_ros.launching import launch_actions, run_state, switch
     from shoal_ros.node_list import fleet_nodes
 
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    given = chosen(context, ARGUMENTS)
     rate, duration_s = float(given["rate"]), float(given["duration"])
     nodes = fleet_nodes(
         given["fleet"],

@@ -12,24 +12,22 @@ from typing import Any
 
 from launch.actions import (
     AppendEnvironmentVariable,
-    DeclareLaunchArgument,
     IncludeLaunchDescription,
     LogInfo,
-    OpaqueFunction,
     RegisterEventHandler,
     SetEnvironmentVariable,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from shoal_ros.launch_arguments import KEYSTORE, NETWORK, YES_NO, Arguments, chosen, describe
 
-YES_NO = ["true", "false"]
-ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+ARGUMENTS: Arguments = {
     "fleet": ("two", "Fleet name or file.", None),
     "world": ("ocean", "ocean, tank, or an SDF file.", None),
     "headless": ("false", "Without Gazebo's window.", YES_NO),
@@ -43,18 +41,14 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "gui": ("false", "Open the operator station.", YES_NO),
     "run_dir": ("", "Where rendered models and bridge files go; empty for a new temporary folder.", None),
     "state_dir": ("", "Folder that remembers STOP over restarts; empty: new for this run.", None),
-    "network": ("false", "Be reachable from other machines.", YES_NO),
-    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
+    "network": NETWORK,
+    "keystore": KEYSTORE,
 }
 
 
 def generate_launch_description() -> LaunchDescription:
     """What `ros2 launch` calls."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
-        for name, (default, text, choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return describe(ARGUMENTS, start)
 
 
 def start(context: LaunchContext) -> list[Any]:
@@ -63,7 +57,7 @@ def start(context: LaunchContext) -> list[Any]:
     from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
     from shoal_ros.launching import launch_actions, reach_actions, run_state
 
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    given = chosen(context, ARGUMENTS)
     on = {name for name, value in given.items() if value == "true"}
     folder = Path(given["run_dir"] or tempfile.mkdtemp(prefix="shoal_gazebo_"))
     ready = prepare(given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]))
@@ -80,7 +74,10 @@ def start(context: LaunchContext) -> list[Any]:
     )
     swimmers = launch_actions(swimming, network, given["keystore"])
     if "gui" in on:
-        swimmers.append(Node(package="shoal_rqt", executable="operator_station", output="screen"))
+        enclave = ["--enclave", "/operator_station"] if given["keystore"] else []
+        swimmers.append(
+            Node(package="shoal_rqt", executable="operator_station", ros_arguments=enclave, output="screen")
+        )
     spawners = [spawner(s.arguments(ready.world.name), bool(given["keystore"])) for s in ready.spawns]
     return [
         *surroundings(find_models(), network),

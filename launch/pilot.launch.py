@@ -1,4 +1,4 @@
-"""A pilot for one vehicle: ros2 launch shoal_bringup pilot.launch.py source:=pad fleet:=one vehicle:=bluerov2
+"""A pilot for one vehicle: ros2 launch shoal_bringup pilot.launch.py source:=pad fleet:=one vehicle:=rov1
 
 The vehicle's autopilot is started by fleet.launch.py, vehicle.launch.py or ardusub.launch.py, controller:=autopilot.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-
 from launch import LaunchContext, LaunchDescription
+from shoal_ros.launch_arguments import KEYSTORE, YES_NO, Arguments, chosen, describe
 
-YES_NO = ["true", "false"]
-ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+ARGUMENTS: Arguments = {
     "source": ("web", "What the pilot holds; the keyboard needs a terminal: ros2 run.", ["web", "pad", "csv"]),
     "fleet": ("one", "Fleet name or file.", None),
     "vehicle": ("", "Its name in the fleet; empty: the first.", None),
@@ -25,17 +22,13 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "token_file": ("", "File whose first line every front end has to send.", None),
     "use_sim_time": ("false", "The vehicle is simulated.", YES_NO),
     "network": ("false", "The vehicle is on another machine.", YES_NO),
-    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
+    "keystore": KEYSTORE,
 }
 
 
 def generate_launch_description() -> LaunchDescription:
     """What `ros2 launch` calls."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
-        for name, (default, text, choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return describe(ARGUMENTS, start)
 
 
 def start(context: LaunchContext) -> list[Any]:
@@ -43,7 +36,7 @@ def start(context: LaunchContext) -> list[Any]:
     from shoal_autopilot.nodes import pilot_nodes
     from shoal_ros.launching import launch_actions
 
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    given = chosen(context, ARGUMENTS)
     nodes = pilot_nodes(
         given["source"],
         given["fleet"],

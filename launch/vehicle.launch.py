@@ -1,4 +1,4 @@
-"""One vehicle's controller on its own computer: ros2 launch shoal_bringup vehicle.launch.py vehicle:=bluerov2
+"""One vehicle's controller on its own computer: ros2 launch shoal_bringup vehicle.launch.py vehicle:=rov1
 
 Guidance and the operator run elsewhere; so this one uses the network by default.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-
 from launch import LaunchContext, LaunchDescription
+from shoal_ros.launch_arguments import KEYSTORE, YES_NO, Arguments, chosen, describe
 
-YES_NO = ["true", "false"]
-ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+ARGUMENTS: Arguments = {
     "fleet": ("two", "Fleet name or file, the same on all computers.", None),
     "vehicle": ("", "Our name in the fleet.", None),
     "condition": ("default", "What is believed of the vehicle: name or file.", None),
@@ -22,17 +19,13 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "use_sim_time": ("false", "Time from /clock.", YES_NO),
     "relay": ("false", "Receive plans through the relay.", YES_NO),
     "network": ("true", "Be reachable from other machines.", YES_NO),
-    "keystore": ("", "SROS 2 key store: only nodes with keys may talk.", None),
+    "keystore": KEYSTORE,
 }
 
 
 def generate_launch_description() -> LaunchDescription:
     """What `ros2 launch` calls."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
-        for name, (default, text, choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return describe(ARGUMENTS, start)
 
 
 def start(context: LaunchContext) -> list[Any]:
@@ -40,7 +33,7 @@ def start(context: LaunchContext) -> list[Any]:
     from shoal_ros.launching import launch_actions, switch
     from shoal_ros.node_list import vehicle_node
 
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    given = chosen(context, ARGUMENTS)
     node = vehicle_node(
         given["fleet"],
         given["vehicle"],

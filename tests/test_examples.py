@@ -17,7 +17,7 @@ EXAMPLES = ROOT / "examples"
 MINE = "my_controller:MyController"
 
 WORDS = {  # what the output must have
-    "hello_fleet": ("passed", "default, loss=0.7", "distance_min_m", "bluerov3"),
+    "hello_fleet": ("passed", "default, loss=0.7", "distance_min_m", "rov2"),
     "my_controller": (MINE, "False"),
     "my_task": ("everybody at 7 m", "reached_s="),
     "my_metric": ("unit='m/s'", "bound=1.5 failed=False"),

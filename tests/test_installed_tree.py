@@ -91,4 +91,4 @@ def test_bag_report_from_the_installed_tree(prefix: Path, tmp_path: Path) -> Non
     done = run(prefix, tmp_path, "-m", "shoal.cli", "bag", "report", str(tmp_path / "bag"))
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "bag" / "report" / "report.html").read_text(encoding="utf-8")
-    assert "<style>" in page and "bluerov2" in (tmp_path / "bag" / "report" / "summary.json").read_text()
+    assert "<style>" in page and "rov1" in (tmp_path / "bag" / "report" / "summary.json").read_text()

@@ -75,10 +75,10 @@ def test_a_simulated_run_remembers_stop_in_a_folder_of_its_own(monkeypatch: pyte
 def test_one_vehicle(monkeypatch: pytest.MonkeyPatch) -> None:
     load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
     module = load(ROOT / "launch/vehicle.launch.py")
-    given = configured(module, vehicle="bluerov3")
+    given = configured(module, vehicle="rov2")
     actions = module.start(SimpleNamespace(launch_configurations=given))
-    assert started(actions) == wanted([vehicle_node("two", "bluerov3", plant="none", use_relay=False)])
-    with pytest.raises(ShoalError, match="bluerov2, bluerov3"):
+    assert started(actions) == wanted([vehicle_node("two", "rov2", plant="none", use_relay=False)])
+    with pytest.raises(ShoalError, match="rov1, rov2"):
         module.start(SimpleNamespace(launch_configurations=configured(module)))
 
 
@@ -89,17 +89,19 @@ def test_every_launch_file_keeps_to_this_machine_opens_on_request_and_takes_keys
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("RMW_IMPLEMENTATION", raising=False)
     load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
-    enclaves = ("dynamics", "guidance", "display", "bluerov2/mpc", "bluerov3/mpc", "teleop", "joystick", "clock_relay")
-    bridges = ("bridge_bluerov2", "bridge_bluerov3", "bridge_shared", *(f"bluerov{k}/mavlink_bridge" for k in (2, 3)))
-    for name in (*enclaves, "thrust_watchdog", "bluerov2/pilot_web", *bridges):
+    enclaves = ("dynamics", "guidance", "display", "rov1/mpc", "rov2/mpc", "teleop", "joystick", "clock_relay")
+    bridges = ("bridge_rov1", "bridge_rov2", "bridge_shared", *(f"rov{k}/mavlink_bridge" for k in (1, 2)))
+    for name in (*enclaves, "thrust_watchdog", "rov1/pilot_web", *bridges):
         (tmp_path / "keys/enclaves" / name).mkdir(parents=True)
     for name in ("fleet", "vehicle", "teleop", "gazebo", "ardusub", "pilot"):
         module = load(ROOT / f"launch/{name}.launch.py")
-        extra = {"vehicle": {"vehicle": "bluerov2"}, "gazebo": {"run_dir": str(tmp_path / "run")}}.get(name, {})
+        extra = {"vehicle": {"vehicle": "rov1"}, "gazebo": {"run_dir": str(tmp_path / "run")}}.get(name, {})
 
         def actions(module: ModuleType = module, extra: dict[str, str] = extra, **given: str) -> list[Any]:
             return list(module.start(SimpleNamespace(launch_configurations=configured(module, **extra, **given))))
 
+        (described,) = module.generate_launch_description().arguments
+        assert [a.arguments[0] for a in described if type(a).__name__ == "DeclareLaunchArgument"] == [*module.ARGUMENTS]
         closed = reach_of(actions(network="false"))
         assert closed["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT", name
         assert closed["FASTRTPS_DEFAULT_PROFILES_FILE"] == str(LOOPBACK_PROFILE), name
@@ -122,12 +124,12 @@ def test_ardusub_vehicles(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bridge for each vehicle, all in real time; nothing that could arm."""
     load(ROOT / "src/shoal_gazebo/test/launch_stand_in.py").install(monkeypatch)
     module = load(ROOT / "launch/ardusub.launch.py")
-    given = configured(module, path="circle", links="bluerov3=tcp:10.0.0.3:5760", position_source="odometry")
+    given = configured(module, path="circle", links="rov2=tcp:10.0.0.3:5760", position_source="odometry")
     nodes = started(module.start(SimpleNamespace(launch_configurations=given)))
     bridges = {node[3]: node[4][0] for node in nodes if node[1] == "mavlink_bridge"}
     assert {name: b["link"] for name, b in bridges.items()} == {
-        "/bluerov2": "udpin:0.0.0.0:14550",
-        "/bluerov3": "tcp:10.0.0.3:5760",
+        "/rov1": "udpin:0.0.0.0:14550",
+        "/rov2": "tcp:10.0.0.3:5760",
     }
     assert all(b["position_source"] == "odometry" and "arm" not in b for b in bridges.values())
     assert not any(node[1] == "dynamics" or node[4][0].get("use_sim_time") for node in nodes)
@@ -155,9 +157,9 @@ def test_real_launch_takes_the_description(name: str) -> None:
     description = module.generate_launch_description()
     assert {argument.name for argument in description.get_launch_arguments()} == set(module.ARGUMENTS)
     context = LaunchContext()
-    context.launch_configurations.update(configured(module, **({"vehicle": "bluerov2"} if name == "vehicle" else {})))
+    context.launch_configurations.update(configured(module, **({"vehicle": "rov1"} if name == "vehicle" else {})))
     nodes = [action for action in module.start(context) if isinstance(action, Node)]
-    specs = fleet_nodes("two") if name == "fleet" else [vehicle_node("two", "bluerov2", plant="none")]
+    specs = fleet_nodes("two") if name == "fleet" else [vehicle_node("two", "rov1", plant="none")]
     assert [(n.node_package, n.node_executable) for n in nodes] == [(s.package, s.executable) for s in specs]
 
 

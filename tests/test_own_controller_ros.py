@@ -27,7 +27,7 @@ def test_a_controller_of_ones_own_swims_on_ros(monkeypatch: pytest.MonkeyPatch, 
         harness.start(*specs)
         plant = harness.children["/dynamics"]
         harness.spin(lambda: not plant.running, "the end of the run", wall_s=200.0)
-        lines = harness.children["/bluerov2/mpc"].lines
+        lines = harness.children["/rov1/mpc"].lines
         assert any(f"controller {NAME}" in line for line in lines), harness.output()
     (run,) = read_runs(tmp_path / "dive", from_s=0.0, to_s=25.0)
     summary = summarise(run)

@@ -28,7 +28,7 @@ def setup_keywords(package: Path) -> dict[str, ast.expr]:
 
 
 def test_all_packages_of_the_design_exist() -> None:
-    rooms = "autopilot bringup core dynamics gazebo guidance mavlink mpc recorder ros rqt teleop"
+    rooms = "assembly autopilot bringup core dynamics gazebo guidance mavlink mpc recorder ros rqt teleop"
     assert {p.name for p in PACKAGES} >= {f"shoal_{room}" for room in rooms.split()}
 
 
@@ -98,7 +98,8 @@ def test_lock_names_one_exact_version_each() -> None:
     assert lines and all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines)
 
 
-PROVIDED = {"yaml": "pyyaml", "PySide6": "pyside6-essentials", "pygame": "pygame-ce", "do_mpc": "do-mpc"}
+PROVIDED = {"yaml": "pyyaml", "PySide6": "pyside6-essentials", "pygame": "pygame-ce", "do_mpc": "do-mpc",
+            "cv2": "opencv-python-headless"}  # fmt: skip
 OF_ROS = r"(rclpy|launch|launch_ros|rqt_gui_py|rcl_interfaces|builtin_interfaces|std_srvs|\w+_msgs)$"
 
 

@@ -20,19 +20,22 @@ SEED, SECONDS = 3, 40.0
 WITHIN = 0.2
 # A metric and what does not count as a difference: a few millimetres, degrees or hundredths of a second.
 COMPARED = {
-    "fov_max_deg": 5.0,  # of the first seconds: they depend on when within a wave guidance began
+    "fov_max_deg": 12.0,  # of the first seconds, as the largest tilt below: 16 to 24° on ROS, 15° in the simulator
     "distance_min_m": 0.02,
     "rmse_m": 0.002,
     "setpoint_error_rms_m": 0.002,
-    "tilt_max_deg": 2.0,  # of the first second: on ROS the solver has iterated while the clock stood
+    # Of the first second, which no two runs on ROS share (its timing is estimated from whatever noise is read, and the
+    # fleet holds until guidance begins): 7 to 16° in six runs of the same seed in still water, 9° in the simulator.
+    "tilt_max_deg": 10.0,
+    "tilt_settled_max_deg": 3.0,
     "time_shift_x_s": 0.08,
     "time_shift_y_s": 0.08,
 }
 
-# With 0.5 m/s and waves this fleet's thrusters saturate, and on ROS a run does not repeat itself to the tick: in 14
-# runs (18 November 2026) the largest tilt was 24 to 40°, in the simulator 25°. One of six runs without model adaptation
-# tumbled, which is not explained yet (docs/ros.md); the verdict's own bound on tilt still fails such a run here.
-ROUGH = {"within": 0.35, "fov_max_deg": 12.0, "tilt_max_deg": 10.0}
+# With 0.5 m/s and waves this fleet's thrusters saturate, and when within a wave guidance begins differs from run to run
+# on ROS, by seconds at times: in 11 runs (18 November 2026) the largest tilt was 23 to 39°, in the simulator 25°, from
+# starts moved by 0.2 m 21 to 31°. A run that tumbles fails here by the verdict's own bound on tilt.
+ROUGH = {"within": 0.35, "tilt_max_deg": 15.0, "tilt_settled_max_deg": 15.0}
 
 
 def on_ros(condition: str, folder: Path) -> Summary:

@@ -33,7 +33,7 @@ from shoal_ros.node_list import NodeSpec, fleet_nodes
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 Array = NDArray[np.float64]
-A, B = "bluerov2", "bluerov3"
+A, B = "rov1", "rov2"
 SEES = ((0, 1), (1, 0))
 
 
@@ -114,7 +114,8 @@ def test_thirty_seconds_of_the_circle_as_in_the_simulator() -> None:
         for begin_s in (0.0, 10.0):  # with the approach, and settled
             ours = show.path_error_m(times, states, begin_s, 30.0)
             simulated = show.path_error_m(record.times_s, record.states, begin_s, 30.0)
-            assert ours == pytest.approx(simulated, rel=0.2), f"from {begin_s} s on"
+            # A millimetre or two once settled is the noise of another run.
+            assert ours == pytest.approx(simulated, rel=0.2, abs=0.002), f"from {begin_s} s on"
         for who in (A, B):
             assert show.now_says(f"{who} controller", "following")
 

@@ -21,7 +21,7 @@ from shoal_ros.harness import Harness, statuses
 from shoal_ros.node_list import fleet_nodes
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
-NAMES = ("bluerov2", "bluerov3")
+NAMES = ("rov1", "rov2")
 VOLATILE = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 SOON_S = 0.2  # simulated: from STOP to zero thrust
 
@@ -113,7 +113,7 @@ def test_a_volatile_publisher_is_heard_and_thrust_is_zero_at_once(fleet: Fleet) 
     assert fleet.pushes(1.0) > 0.1
 
 
-@pytest.mark.parametrize("victim", ["/bluerov2/mpc", "/guidance", "/dynamics"])
+@pytest.mark.parametrize("victim", ["/rov1/mpc", "/guidance", "/dynamics"])
 def test_a_node_that_is_killed_comes_back_stopped(fleet: Fleet, victim: str) -> None:
     fleet.stop_and_wait()
     fleet.kill(victim)

@@ -84,7 +84,7 @@ def test_runs_for_the_time_given_and_ends_well(up: Callable[..., Up]) -> None:
     assert run.process.wait(WALL_S) == 0, "\n".join(run.lines)
     run.wait_for_line("stopped")
     text = "\n".join(run.lines)
-    assert "ROS_DOMAIN_ID=" in text and "/bluerov2/mpc" in text
+    assert "ROS_DOMAIN_ID=" in text and "/rov1/mpc" in text
     assert text.index("running") < text.index("10 of 11 s, largest tilt") < text.index("stopping: controllers first")
 
 
@@ -105,8 +105,8 @@ def test_crashed_node_is_started_again_and_ctrl_c_stops_all(up: Callable[..., Up
     run = up("one", "--path", "circle")
     run.wait_for_line("following")
     run.child("shoal_mpc.mpc").kill()
-    run.wait_for_line("/bluerov2/mpc crashed (killed by SIGKILL): starting it again")
-    run.wait_for_line("zero thrust for bluerov2")
+    run.wait_for_line("/rov1/mpc crashed (killed by SIGKILL): starting it again")
+    run.wait_for_line("zero thrust for rov1")
     run.wait_for_line("back end", count=2)
     run.wait_for_line("running", count=2)
     everybody = run.children()
@@ -149,12 +149,12 @@ def by_name(nodes: list[NodeSpec]) -> dict[str, NodeSpec]:
 
 def test_two_vehicles_on_the_circle() -> None:
     nodes = by_name(fleet_nodes("two", path="circle", seed=4, rate=2.0))
-    assert set(nodes) == {"/dynamics", "/bluerov2/mpc", "/bluerov3/mpc", "/guidance", "/display"}
+    assert set(nodes) == {"/dynamics", "/rov1/mpc", "/rov2/mpc", "/guidance", "/display"}
     plant = nodes["/dynamics"].parameters
     assert (plant["path"], plant["seed"], plant["rate"], plant["odometry_rate_hz"]) == ("circle", 4, 2.0, 20.0)
     assert nodes["/guidance"].parameters["test"] == "circle"
-    assert nodes["/bluerov3/mpc"].parameters["vehicle"] == "bluerov3"
-    for name in ("/bluerov2/mpc", "/bluerov3/mpc", "/guidance", "/display"):
+    assert nodes["/rov2/mpc"].parameters["vehicle"] == "rov2"
+    for name in ("/rov1/mpc", "/rov2/mpc", "/guidance", "/display"):
         assert nodes[name].parameters["use_sim_time"] is True
     assert "use_sim_time" not in plant  # it makes the time
 
@@ -162,8 +162,8 @@ def test_two_vehicles_on_the_circle() -> None:
 def test_vehicles_of_ones_own() -> None:
     nodes = by_name(fleet_nodes("two", plant="none"))
     assert "/dynamics" not in nodes
-    assert nodes["/bluerov2/mpc"].parameters["use_sim_time"] is False
-    assert vehicle_node("two", "bluerov2", plant="none") == nodes["/bluerov2/mpc"]
+    assert nodes["/rov1/mpc"].parameters["use_sim_time"] is False
+    assert vehicle_node("two", "rov1", plant="none") == nodes["/rov1/mpc"]
     gazebo = by_name(fleet_nodes("two", plant="none", use_sim_time=True))
     assert gazebo["/guidance"].parameters["use_sim_time"] is True
 
@@ -171,7 +171,7 @@ def test_vehicles_of_ones_own() -> None:
 def test_a_lossy_condition_brings_the_relay() -> None:
     nodes = by_name(fleet_nodes("two", condition="loss_70"))
     assert nodes["/relay"].parameters["loss"] == 0.7
-    mpc = nodes["/bluerov2/mpc"].parameters
+    mpc = nodes["/rov1/mpc"].parameters
     assert mpc["use_relay"] is True and mpc["odometry_fallback_s"] == 0.0
     assert "/relay" not in by_name(fleet_nodes("two", condition="loss_70", use_relay=False))
     assert "/relay" in by_name(fleet_nodes("two", use_relay=True))

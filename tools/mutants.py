@@ -35,7 +35,43 @@ class Mutant:
 
 
 FLEET, NMPC, AIM = "test_fleet_rules.py", "test_nmpc_rules.py", "test_aim.py"
+VERDICTS = "test_vehicle_metrics.py"
 MUTANTS = (
+    Mutant(
+        "magnets_from_contact_on",
+        "platform/berth.py",
+        "self.magnets = phase is Phase.SEARCH",
+        "self.magnets = True",
+        ("test_platform_berth.py::test_magnets_are_on_from_the_first_contact_on",),
+    ),
+    Mutant(
+        "vessel_that_does_not_move",
+        "platform/watch.py",
+        "> self._moved_m:",
+        "> -1.0:",
+        ("test_platform_berth.py::test_a_vessel_that_does_not_move_though_it_is_asked_to_is_stuck",),
+    ),
+    Mutant(
+        "wreck_in_the_way",
+        "platform/wrecks.py",
+        "return any(_off_m(wreck.position_m, inner, outer) < WAY_M for wreck in wrecks)",
+        "return False",
+        ("test_assemble_task.py::test_a_wreck_in_the_way_moves_the_platform_just_so_far_that_the_way_is_free",),
+    ),
+    Mutant(
+        "cells_by_type",
+        "platform/planner.py",
+        "if types.get(n) == wanted.get(c) else UNFIT",
+        "if True else UNFIT",
+        ("test_platform_planner.py::test_a_cell_takes_vessels_of_its_type_only",),
+    ),
+    Mutant(
+        "wind_below_the_surface",
+        "simulation/wind.py",
+        "if self and all(place is None for place in self._places_m):",
+        "if False:",
+        ("test_wind.py::test_nobody_below_the_surface_feels_wind",),
+    ),
     Mutant(
         "env_too_close_ends",
         "envs/episode.py",
@@ -63,6 +99,27 @@ MUTANTS = (
         "if self._off_m is None:\n            return plan",
         "if True:\n            return plan",
         ("test_dock_task.py::test_plan_is_moved_to_where_the_partner_is_seen",),
+    ),
+    Mutant(
+        "partner_goes_home",
+        "docking/pilot.py",
+        "if name not in self.other.senders}",
+        "if True}",
+        ("test_dock_groups.py::test_a_partner_is_not_expected_back_at_its_place_in_the_formation",),
+    ),
+    Mutant(
+        "dead_reckoned_difference",
+        "docking/partner.py",
+        "if t_s - self._seen_s > FRESH_S:",
+        "if False:",
+        ("test_dock_groups.py::test_out_of_sight_both_navigations_go_on_by_what_they_differ",),
+    ),
+    Mutant(
+        "hidden_fiducial",
+        "simulation/docks.py",
+        "if float(np.linalg.norm(here - there)) < capsule.radius_m:",
+        "if False:",
+        ("test_dock_groups.py::test_a_third_vehicle_in_between_hides_the_fiducial",),
     ),
     Mutant(
         "wide_bearing_holds_the_approach",
@@ -306,6 +363,7 @@ MUTANTS = (
         "if False:",
         ("test_clocks.py",),
     ),
+    Mutant("one_step_a_stage", "control/nmpc/formulation.py", "SUBSTEPS = 2 ", "SUBSTEPS = 1 ", ("test_stiffness.py",)),
     # Any vehicle.
     Mutant(
         "first_dependence", "control/nmpc/formulation.py", "return min(columns)", "return 3", ("test_kernel_shapes.py",)
@@ -326,9 +384,27 @@ MUTANTS = (
     ),
     Mutant("given_settings", "vehicles/scale.py", " and value == field.default", "", ("test_scale.py",)),
     # What fails a run.
-    Mutant("own_places", "evaluation/path_error.py", "OWN_BOUND_M = 1.0", "OWN_BOUND_M = 1e9", ("test_metrics.py",)),
-    Mutant("tumbling", "evaluation/attitude.py", "TUMBLE_DEG = 60.0", "TUMBLE_DEG = 180.0", ("test_metrics.py",)),
-    Mutant("worst_vehicle", "evaluation/effort.py", "max(known, key", "min(known, key", ("test_metrics.py",)),
+    Mutant(
+        "own_places",
+        "evaluation/path_error.py",
+        "OWN_BOUND_M = 1.0",
+        "OWN_BOUND_M = 1e9",
+        ("test_metrics.py", "test_vehicle_metrics.py"),
+    ),
+    Mutant(
+        "tumbling",
+        "evaluation/attitude.py",
+        "TUMBLE_DEG = 60.0",
+        "TUMBLE_DEG = 180.0",
+        ("test_metrics.py", "test_vehicle_metrics.py"),
+    ),
+    Mutant(
+        "worst_vehicle",
+        "evaluation/effort.py",
+        "max(known, key",
+        "min(known, key",
+        ("test_metrics.py", "test_vehicle_metrics.py"),
+    ),
     # Margins of the loop.
     Mutant(
         "moment_lead", "fleet/overdrive.py", "moment = min(moment, force)", "moment = force", ("test_overdrive.py",)
@@ -371,10 +447,37 @@ MUTANTS = (
         "pass",
         ("test_pace.py::test_the_reference_waits_in_a_current_too_strong_for_it",),
     ),
+    Mutant("hulls_are_points", "fleet/hull_gaps.py", "if hulls.compact:", "if True:", ("test_hull_distances.py",)),
     Mutant(
-        "not_committed", "fleet/agent.py", "committed = self._is_clear(plan, forecast)", "committed = True", (FLEET,)
+        "verdict_between_centres",
+        "messages/geometry.py",
+        "if len(hulls_m) and (hulls_m[a].any() or hulls_m[b].any()):",
+        "if False:",
+        ("test_hull_distances.py",),
     ),
-    Mutant("forget", "fleet/agent.py", "t_s - plan.stamp_s < forget_s", "True", (FLEET,)),
+    Mutant(
+        "missing_wrench_does_not_jump",
+        "estimation/thruster_faults.py",
+        "self._missing += (before - self._per_thrust) @ self._felt",
+        "pass",
+        ("test_thruster_faults.py::test_what_is_missing_changes_at_once_when_a_thruster_is_taken_out",),
+    ),
+    Mutant(
+        "one_test_is_trusted",
+        "estimation/thruster_faults.py",
+        "max(got.sigma, ONE_TEST if len(self._flown) == 1 else 0.0)",
+        "got.sigma",
+        ("test_thruster_faults.py::test_a_single_test_is_not_trusted_beyond_what_bends_it",),
+    ),
+    Mutant(
+        "lags_averaged",
+        "fleet/overdrive.py",
+        "if self._ratios is not None:",
+        "if False:",
+        ("test_lag_of_each_thruster.py",),
+    ),
+    Mutant("not_committed", "fleet/agent.py", "keeps_clear(plan, forecast, self._hard_m)", "True", (FLEET,)),
+    Mutant("forget", "fleet/neighbours.py", "t_s - plan.stamp_s < settings.forget_s", "True", (FLEET,)),
     Mutant(
         "frozen", "simulation/faults.py", 'return self._is(name, t_s, "frozen")', "return False", ("test_world.py",)
     ),

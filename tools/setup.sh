@@ -2,7 +2,7 @@
 # Makes .venv and installs everything into it. Called by make; safe to stop at any moment and to run again.
 #   tools/setup.sh          the environment
 #   tools/setup.sh system   only the Debian packages that Qt needs (root)
-#   tools/setup.sh sdf      Gazebo's file checker, for the tests of models and worlds (where root)
+#   tools/setup.sh tests    what some tests look at the real thing with: Gazebo's file checker, Xvfb, Chromium (where root)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME  # bytecode triples the speed of every later start
@@ -15,6 +15,7 @@ qt_packages="libegl1 libgl1 libfontconfig1 libdbus-1-3 libxkbcommon0 libglib2.0-
     libwayland-client0 libwayland-cursor0 libwayland-egl1"
 x11_test_packages="xvfb"  # a screen for the tests
 sdf_packages="ignition-tools libsdformat-dev"
+browser_packages="chromium"
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -103,10 +104,15 @@ if [ "${1:-}" = system ]; then
     install_debian $qt_packages $x11_test_packages
     exit
 fi
-if [ "${1:-}" = sdf ]; then
-    command -v ign >/dev/null && exit
-    if ! { can_apt && install_debian $sdf_packages; }; then
-        say "models and worlds are checked without Gazebo's own parser; as root: apt-get install $sdf_packages"
+if [ "${1:-}" = tests ]; then
+    missing=""
+    command -v ign >/dev/null || missing="$missing $sdf_packages"
+    command -v Xvfb >/dev/null || missing="$missing $x11_test_packages"
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing="$missing $browser_packages"
+    [ -z "$missing" ] && exit
+    # shellcheck disable=SC2086  # a list on purpose
+    if ! { can_apt && install_debian $missing; }; then
+        say "tests that need one of them are skipped; as root: apt-get install$missing"
     fi
     exit
 fi
