@@ -63,7 +63,7 @@ class TagDetectorNode(Node):
         try:
             order = order_from_json(message.data)
         except ShoalError as error:
-            self.get_logger().error(f"{topics.SET_DOCKING.name}: {error}")
+            self.get_logger().error(str(error))
             return
         if self._order is None or order.counter > self._order.counter:
             self._order = order

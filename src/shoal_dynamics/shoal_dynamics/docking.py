@@ -34,6 +34,10 @@ class Ports:
     def _on_order(self, message: String) -> None:
         try:
             order = order_from_json(message.data)
+        except ShoalError as error:
+            self._node.get_logger().error(str(error))
+            return
+        try:
             if order.counter > self._counter:
                 self._counter = order.counter
                 self._carry_out(order)

@@ -34,6 +34,10 @@ class DockingEndpoints:
         logger = self._node.get_logger()
         try:
             order = order_from_json(message.data)
+        except ShoalError as error:
+            logger.error(str(error))
+            return
+        try:
             if self.part.on_order(order):
                 logger.info(f"docking {order.counter}: {order.action} {order.follower} at {order.leader}")
         except ShoalError as error:
