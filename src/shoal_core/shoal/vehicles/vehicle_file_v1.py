@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,6 +74,15 @@ class VehicleFileV1(FileModel):
 
 def load_vehicle_file(path: Path) -> VehicleFile:
     """A vehicle file of either version, as version 2."""
+    if not path.is_file():
+        return _load.__wrapped__(path)  # what is wrong with it is said where it is read
+    stat = path.stat()
+    return _load(path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=64)
+def _load(path: Path, *_state: int) -> VehicleFile:
+    """A campaign of twenty vehicles names the same file thousands of times; one that was changed is read anew."""
     data = read_yaml(path)
     with in_file(path):
         return validate(path, upgraded(path, data) if data.get("version") == 1 else data, VehicleFile)
