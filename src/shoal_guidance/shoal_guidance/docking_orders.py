@@ -8,6 +8,7 @@ from functools import partial
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from shoal.docking.part import spokesman
 from shoal.errors import ShoalError
 from shoal.messages import topics
 from shoal.messages.docking import DockingFeedback, DockingOrder
@@ -44,15 +45,18 @@ class DockingOrders:
         if deaf:
             self._out.publish(String(data=order_to_json(self._last)))
 
+    def cancel(self) -> None:
+        """What was ordered last, if it may still be under way."""
+        if self._last is not None and self._last.action == "dock":
+            self.order(replace(self._last, action="cancel"))
+
     def _counter_of(self, name: str) -> int:
         return self._heard[name].counter if name in self._heard else 0
 
     @property
     def feedback(self) -> DockingFeedback | None:
-        """The follower's word on the last order; None: it has not answered yet."""
-        if self._last is None or (told := self._heard.get(self._last.follower)) is None:
-            return None
-        return told if told.counter == self._last.counter else None
+        """The word on the last order of whoever moves; None: it has not answered yet."""
+        return None if self._last is None else spokesman(self._last, self._heard)
 
     @property
     def pair(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from shoal.assembly.composite import Composite
 from shoal.docking.phases import DockingSettings, Phase
 from shoal.docking.pilot import FollowerPilot, LeaderPilot
 from shoal.docking.side import Side, side_of
+from shoal.docking.yielding import Yielding
 from shoal.errors import ShoalError
 from shoal.fleet.runtime import VehicleRuntime
 from shoal.messages.docking import ACCEPTED, DockingFeedback, DockingOrder
@@ -44,6 +45,7 @@ class DockingPart:
         self.status = DockingFeedback(0, IDLE, 0.0, 0.0, 0.0, 0.0, 0, "")  # `counter`: of the newest order heard
         self.near = ""  # the partner, once it has come near
         self._cancelled = False
+        self._yielding: Yielding | None = None
         self._shape: tuple[tuple[str, ...], ...] = ()  # who moves as one on both sides, as the pilot believes
 
     @property
@@ -54,9 +56,7 @@ class DockingPart:
     @property
     def partner(self) -> str:
         """Whom we dock with, or leave; empty: nobody."""
-        if self.order is None:
-            return ""
-        return self.order.follower if isinstance(self.pilot, LeaderPilot) else self.order.leader
+        return "" if self.pilot is None else self.pilot.other.name
 
     @property
     def seer(self) -> str:
@@ -72,12 +72,14 @@ class DockingPart:
             return False
         if order.action == "cancel":
             return self._cancel(order)
+        yielding = self._negotiation(order)
         try:
-            pilot = self._make(order)
+            pilot = self._make(order, yielding)
         except ShoalError as error:
             self.status = replace(self.status, refused=str(error))
             raise
         self.end()
+        self._yielding = yielding
         self.order, self.pilot, self._cancelled = order, pilot, False
         self._shape = self._shape_of(order)
         phase = LEADS if isinstance(pilot, LeaderPilot) else ACCEPTED
@@ -106,21 +108,25 @@ class DockingPart:
         # Of two that are one the order is about what they are when apart.
         return ((order.leader,), (order.follower,)) if order.leader in followers else (leaders, followers)
 
-    def _make(self, order: DockingOrder) -> FollowerPilot | LeaderPilot:
+    def _negotiation(self, order: DockingOrder) -> Yielding | None:
+        """None: who moves stays as ordered. A leader that keeps something else in view cannot come."""
+        if order.action != "dock" or order.blind or order.watch_port:
+            return None
+        return Yielding(order.counter, self.me in self._mates(order.follower))
+
+    def _make(self, order: DockingOrder, yielding: Yielding | None) -> FollowerPilot | LeaderPilot:
         if order.leader == order.follower:
             raise ShoalError(f"docking: '{order.leader}' with itself; expected two vehicles")
         mates = self._mates(order.follower)
         one = order.leader in mates  # joined already, or still: the order is about what they are when apart
-        if order.action == "dock" and len(mates) > 1 and not one:
-            raise ShoalError(
-                f"docking: '{order.follower}' is joined to {', '.join(n for n in mates if n != order.follower)}; "
-                "expected a follower that swims alone, and comes to the group"
-            )
         leader = self._side(order.leader, order.leader_port, one)
         follower = self._side(order.follower, order.follower_port, one)
-        if self.me in follower.senders:
-            return FollowerPilot(order, follower, leader, self._settings)
-        return LeaderPilot(order, leader, follower, self._watching(order, one))
+        own, other = (follower, leader) if self.me in follower.senders else (leader, follower)
+        if own is follower if yielding is None else yielding.moves:
+            now = order if own is follower else _turned(order)
+            return FollowerPilot(now, own, other, self._settings, yielding)
+        now = order if own is leader else _turned(order)
+        return LeaderPilot(now, own, other, self._watching(order, one), yielding)
 
     def _watching(self, order: DockingOrder, alone: bool) -> PortCamera | None:
         """The camera that the leader keeps on a place."""
@@ -164,9 +170,19 @@ class DockingPart:
             self.runtime.companion = None
         else:
             if (shape := self._shape_of(self.order)) != self._shape:  # joined to others, or parted, in the meantime
-                self._shape, self.pilot = shape, self._make(self.order)
+                self._shape, self.pilot = shape, self._make(self.order, self._yielding)
+            elif self._yielding is not None and self._yielding.moves != isinstance(self.pilot, FollowerPilot):
+                self._take_turns(self.order)
             self.runtime.companion = self.pilot
             self._report()
+
+    def _take_turns(self, order: DockingOrder) -> None:
+        """Who has let the other come moves now, or the other way round; what is known of the other stays known."""
+        assert self.pilot is not None
+        track, self.pilot = self.pilot.track, self._make(order, self._yielding)
+        self.pilot.track = track
+        phase = ACCEPTED if isinstance(self.pilot, FollowerPilot) else LEADS
+        self.status = DockingFeedback(order.counter, phase, 0.0, 0.0, 0.0, 0.0, 0, "")
 
     def _report(self, latched: bool = False) -> None:
         if self.pilot is None:
@@ -182,5 +198,21 @@ class DockingPart:
 
     def end(self) -> None:
         """We go on by ourselves, or as one; the last word of the status stays."""
-        self.order = self.pilot = self.runtime.companion = None
+        self.order = self.pilot = self._yielding = self.runtime.companion = None
         self.near = ""
+
+
+def _turned(order: DockingOrder) -> DockingOrder:
+    """With leader and follower exchanged."""
+    return replace(order, leader=order.follower, leader_port=order.follower_port,
+                   follower=order.leader, follower_port=order.leader_port)  # fmt: skip
+
+
+def spokesman(order: DockingOrder, told: Mapping[str, DockingFeedback]) -> DockingFeedback | None:
+    """The word on an order of whoever moves: the follower, or the leader if it has taken over, or who flies its group.
+
+    None: the follower has not answered yet.
+    """
+    newest = {name: status for name, status in told.items() if status.counter == order.counter}
+    moving = [status for status in newest.values() if status.phase not in (IDLE, LEADS, ACCEPTED)]
+    return max(moving, key=lambda status: status.tries, default=newest.get(order.follower))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.estimation.relative_pose import OdometryNoise, RelativePose
 from shoal.frames import from_yaw, matrix, multiply, yaw_of
+from shoal.messages.docking import DockingWord
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.relative_pose import FiducialPose
@@ -21,6 +22,8 @@ from shoal.messages.state import ATTITUDE, POSITION, TWIST
 
 Array = NDArray[np.float64]
 SETTLE_S = 0.3  # of the difference between two navigations
+TOLD_S = 4.0  # what the partner sees of us counts for so long, while we see nothing of it
+VIEW_S = 1.0  # sightings of that time make the view
 SPAN_S = 0.1  # over which a plan's velocity is read
 FRESH_S = 1.5  # a sighting carries the relative pose for so long; by a plan's velocities alone it drifts off after that
 KEPT_M = 0.3  # one sigma (three axes) below which the difference is worth keeping while nothing is seen
@@ -46,6 +49,10 @@ class PartnerTrack:
         self._off_m: Array | None = None  # (3,) seen − planned
         self._off_rad = 0.0
         self._last_s = self._seen_s = -math.inf
+        self._glimpses: list[tuple[float, float]] = []  # exposures, and one over the variance of each
+        self._told: tuple[float, DockingWord] | None = None  # the partner's word, and the stamp of its plan
+        self._turned: tuple[float, Array, Array] | None = None  # by its word: angle, about our place, and to where
+        self.view_pm = 0.0  # how sharply we see the partner: one over the standard deviation of a second's sightings
         self._sigma_m = math.inf  # of the filter's position, when the difference was taken last
 
     @property
@@ -57,6 +64,15 @@ class PartnerTrack:
         """Used with the next step."""
         self._waiting.append(sighting)
 
+    def hear(self, word: DockingWord, stamp_s: float) -> None:
+        """What the partner sees of us."""
+        self._told = (stamp_s, word) if word.off_m is not None else self._told
+
+    @property
+    def off(self) -> tuple[Array, float] | None:
+        """(3,) and heading: where the partner is seen less where its plan says; None: it is not seen."""
+        return None if self._off_m is None or self.view_pm == 0.0 else (self._off_m, self._off_rad)
+
     def step(self, own: Odometry, plan: Plan) -> None:
         """On to the time of our own estimate."""
         t_s, twist = own.stamp_s, own.state[TWIST]
@@ -65,7 +81,11 @@ class PartnerTrack:
         for sighting in self._waiting:
             if t_s - sighting.stamp_s <= FRESH_S:  # an older one says where the partner was
                 self._filter.see(sighting, twist, other)
+            self._glimpses.append((sighting.stamp_s, 3.0 / float(np.trace(sighting.covariance[:3, :3]))))
         self._waiting.clear()
+        self._glimpses = [glimpse for glimpse in self._glimpses if t_s - glimpse[0] <= VIEW_S]
+        self.view_pm = math.sqrt(sum(sharpness for _, sharpness in self._glimpses))
+        self._turned = self._by_word(own)
         if not self._filter.known:
             return
         self._seen_s = float(self._filter.seen_s)
@@ -91,8 +111,21 @@ class PartnerTrack:
         if self._sigma_m > KEPT_M:  # a glimpse from far away
             self._off_m, self._off_rad = None, 0.0
 
+    def _by_word(self, own: Odometry) -> tuple[float, Array, Array] | None:
+        """We see nothing, and the partner tells what it sees: its navigation, turned into ours about our place."""
+        told, t_s = self._told, own.stamp_s
+        if told is None or t_s - told[0] > TOLD_S or t_s - self._seen_s <= FRESH_S or told[1].off_m is None:
+            return None
+        return -told[1].off_rad, own.state[POSITION] + np.array(told[1].off_m), own.state[POSITION]
+
     def corrected(self, plan: Plan) -> Plan:
         """As seen from our own navigation."""
+        if self._turned is not None:
+            angle, about, to = self._turned
+            turn = matrix(from_yaw(angle))
+            positions, velocities = (plan.positions_m - about) @ turn.T + to, plan.velocities_mps @ turn.T
+            headings = None if plan.headings_rad is None else plan.headings_rad + angle
+            return replace(plan, positions_m=positions, velocities_mps=velocities, headings_rad=headings)
         if self._off_m is None:
             return plan
         headings = None if plan.headings_rad is None else plan.headings_rad + self._off_rad

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from shoal.docking.partner import PartnerTrack, Relative, headings_at
 from shoal.docking.phases import DockingPhases, DockingSettings, Phase, Seen
 from shoal.docking.side import Side
+from shoal.docking.yielding import Yielding
 from shoal.errors import ShoalError
-from shoal.frames import from_yaw, matrix, rotation_matrix, tilt_rad
+from shoal.frames import from_yaw, matrix, rotation_matrix, tilt_rad, yaw_of
 from shoal.messages.directive import ALONE, Directive, Partner, View
-from shoal.messages.docking import DockingFeedback, DockingOrder
+from shoal.messages.docking import DockingFeedback, DockingOrder, DockingWord
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.preview import Preview
@@ -64,8 +65,9 @@ def level_heading_rad(leader: Port, follower: Port) -> float:
 class Pilot:
     """What both sides share: where the other is, how near it may come, and what to keep in view."""
 
-    def __init__(self, order: DockingOrder, own: Side, other: Side) -> None:
-        self.order, self.own, self.other = order, own, other
+    def __init__(self, order: DockingOrder, own: Side, other: Side, yielding: Yielding | None = None) -> None:
+        """`yielding`: who moves may change; then `order` is as it is now."""
+        self.order, self.own, self.other, self.yielding = order, own, other, yielding
         marker = other.port.marker
         self._uses_camera = not order.blind and marker is not None and own.port.camera is not None
         self.track = PartnerTrack(np.zeros(3) if marker is None else marker.place_m)
@@ -80,11 +82,25 @@ class Pilot:
         if self._uses_camera:
             self.track.on_sighting(self.other.seen_as(self.own.seen_from(sighting)))
 
+    @property
+    def word(self) -> DockingWord | None:
+        """None: who moves is not to be changed."""
+        if self.yielding is None:
+            return None
+        view_pm, off = round(self.track.view_pm, 2), self.track.off
+        if off is None or not self.yielding.other_blind:
+            return DockingWord(self.order.counter, self.yielding.turn, view_pm)
+        north, east, down = np.round(off[0], 3).tolist()
+        return DockingWord(self.order.counter, self.yielding.turn, view_pm, (north, east, down), round(off[1], 4))
+
     def _take_in(self, own: Odometry, plans: Mapping[str, Plan]) -> tuple[Plan | None, Mapping[str, Plan]]:
         """The partner's plan as seen from here, and all plans with it."""
         plan = next((plans[name] for name in self.other.senders if name in plans), None)
         if plan is None:
             return None, plans
+        if self.yielding is not None and (word := plan.docking) is not None and word.counter == self.order.counter:
+            self.yielding.hear(word, plan.stamp_s)
+            self.track.hear(word, plan.stamp_s)
         self.track.step(own, plan)
         plan = self.track.corrected(plan)
         self.relative = self.track.relative(own, plan)
@@ -130,15 +146,28 @@ class Pilot:
 class LeaderPilot(Pilot):
     """The leader goes on as ordered; it lets the follower come near, and keeps it in view; an inspected place, too."""
 
-    def __init__(self, order: DockingOrder, own: Side, other: Side, watching: PortCamera | None = None) -> None:
+    def __init__(
+        self,
+        order: DockingOrder,
+        own: Side,
+        other: Side,
+        watching: PortCamera | None = None,
+        yielding: Yielding | None = None,
+    ) -> None:
         """`watching`: the camera that is kept on the order's `watch_m`."""
-        super().__init__(order, own, other)
+        super().__init__(order, own, other, yielding)
         self._watching = watching
+        self._stays: Preview | None = None  # who has moved, and lets the other come now, stays where it is
 
     def guide(
         self, t_s: float, own: Odometry, directive: Directive, plans: Mapping[str, Plan]
     ) -> tuple[Directive, Mapping[str, Plan]]:
         plan, plans = self._take_in(own, plans)
+        if self.yielding is not None and self.yielding.turn > 0:
+            if self._stays is None:
+                heading = np.array([yaw_of(own.state[ATTITUDE])])
+                self._stays = Preview(np.array([t_s]), own.state[None, POSITION].copy(), np.zeros((1, 3)), heading)
+            directive = replace(directive, kind="follow", setpoint=self._stays, must_see=frozenset())
         if plan is None:
             return directive, plans
         partners = {plan.vehicle: self._partner(t_s, plan, looking=self.order.action == "dock")}
@@ -155,9 +184,18 @@ class LeaderPilot(Pilot):
 class FollowerPilot(Pilot):
     """The follower comes to the leader's port, or leaves it."""
 
-    def __init__(self, order: DockingOrder, own: Side, other: Side, settings: DockingSettings | None = None) -> None:
-        super().__init__(order, own, other)
+    def __init__(
+        self,
+        order: DockingOrder,
+        own: Side,
+        other: Side,
+        settings: DockingSettings | None = None,
+        yielding: Yielding | None = None,
+    ) -> None:
+        super().__init__(order, own, other, yielding)
         self._settings = settings or DockingSettings()
+        if not self._uses_camera:  # a hull may be met anywhere
+            self._settings = replace(self._settings, lean_m=math.inf)
         self._turn_rad = level_heading_rad(other.port, own.port)
         self.phases: DockingPhases | None = None
         self._parted_s: float | None = None
@@ -188,9 +226,10 @@ class FollowerPilot(Pilot):
             return self._with(directive, {plan.vehicle: self._partner(t_s, plan, looking=False)}), plans
         seen = self.seen = self._look(own, plan)
         if self.phases is None:
-            begin = Phase.LEAVE if self.order.action == "undock" else Phase.SEARCH
-            self.phases = DockingPhases(self._settings, seen.gap_m, begin)
+            self.phases = DockingPhases(self._settings, seen.gap_m, self._begin(seen))
         phase = self.phases.step(t_s, seen)
+        if self.yielding is not None:
+            self.yielding.decide(t_s, self.track.view_pm, phase)
         setpoint = self._reference(t_s, own, plan)
         following = replace(directive, kind="follow", setpoint=setpoint, must_see=frozenset())
         if phase is Phase.SEARCH:  # as between any two vehicles
@@ -199,6 +238,14 @@ class FollowerPilot(Pilot):
         partner = self._partner(t_s, plan, looking)
         partners = {plan.vehicle: partner}
         return self._with(following, partners), plans
+
+    def _begin(self, seen: Seen) -> Phase:
+        """Who takes over does not go back to search for one that it sees."""
+        if self.order.action == "undock":
+            return Phase.LEAVE
+        s, took_over = self._settings, self.yielding is not None and self.yielding.turn > 0
+        found = seen.camera_age_s <= s.camera_s and seen.bearing_deg <= s.cone_deg and seen.gap_m > 0
+        return Phase.APPROACH if took_over and found else Phase.SEARCH
 
     def _waits(self, own: Odometry) -> bool:
         """Just parted, each is back in its own navigation, by which the two may be inside each other: a look first."""

@@ -16,7 +16,9 @@ def _reached(recording: Recording) -> Value | None:
 
 
 def _words(recording: Recording, value: Value, limit: float) -> str:
-    return f"not reached: {recording.outcome.goal if recording.outcome else ''}"
+    outcome = recording.outcome
+    assert outcome is not None
+    return f"not reached: {outcome.goal}" + (f" ({outcome.why})" if outcome.why else "")
 
 
 METRICS = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from shoal.messages.directive import Directive
+from shoal.messages.docking import DockingWord
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
 from shoal.messages.relative_pose import FiducialPose
@@ -16,6 +17,11 @@ class Companion(Protocol):
 
     def on_sighting(self, sighting: FiducialPose) -> None:
         """What our camera has found of the partner."""
+        ...
+
+    @property
+    def word(self) -> DockingWord | None:
+        """What our next plan tells the partner."""
         ...
 
     def guide(

@@ -254,6 +254,8 @@ class VehicleRuntime:
             command = replace(command, health=replace(command.health, issues=issues + extra))
         if echoes := self.neighbours.echoes(t_s):
             command = replace(command, plan=replace(command.plan, heard=echoes))
+        if self.companion is not None and (word := self.companion.word) is not None:
+            command = replace(command, plan=replace(command.plan, docking=word))
         self.last = command
         return command
 

@@ -24,6 +24,23 @@ class DockingOrder:
 
 
 @dataclass(frozen=True)
+class DockingWord:
+    """What the two tell each other with their plans, in the sender's navigation (see `docking.yielding`)."""
+
+    counter: int  # of the order
+    turn: int  # how often the one who moves has changed
+    view_pm: float  # how sharply the sender sees the other: one over a standard deviation; 0: not at all
+    # To one that sees nothing: where the sender sees it less where its plan says, NED; and the same of the heading.
+    off_m: tuple[float, float, float] | None = None
+    off_rad: float = 0.0
+
+    @property
+    def payload_bits(self) -> int:
+        """8 + 8 + 16, and four of 16 if it is told what is seen: millimetres and tenths of milliradians."""
+        return 32 if self.off_m is None else 96
+
+
+@dataclass(frozen=True)
 class DockingFeedback:
     """By what the follower knows."""
 

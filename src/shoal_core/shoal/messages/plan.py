@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages.docking import DockingWord
 from shoal.messages.echo import NO_ECHOES, Echo
 from shoal.messages.trajectory import Trajectory, along, is_valid
 
@@ -28,6 +29,7 @@ class Plan:
     committed: bool = True
     heard: Mapping[str, Echo] = field(default_factory=lambda: NO_ECHOES)  # answers to the others' plans, by name
     headings_rad: Array | None = None  # (K,) without jumps of 2π; None: not sent
+    docking: DockingWord | None = None  # to the one we dock with
     margin_m: float = 0.0  # the receiver's own: how far off it may be beyond what its age explains; never sent
 
     @staticmethod
@@ -53,7 +55,8 @@ class Plan:
     @property
     def payload_bits(self) -> int:
         """Of its points as 32-bit numbers: a place each, and a heading if there is one. The grid of times is agreed."""
-        return 32 * len(self.times_s) * (3 if self.headings_rad is None else 4)
+        points = 32 * len(self.times_s) * (3 if self.headings_rad is None else 4)
+        return points + (0 if self.docking is None else self.docking.payload_bits)
 
     def shifted(self, by_s: float, by_m: Array | None = None, margin_m: float = 0.0) -> Plan:
         """The same in another clock, or seen from another navigation; `by_m` (3,)."""

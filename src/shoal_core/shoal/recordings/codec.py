@@ -26,6 +26,7 @@ from shoal.frames import (
     scalar_last,
     yaws_of,
 )
+from shoal.messages.docking import DockingWord
 from shoal.messages.echo import NO_ECHOES, Echo
 from shoal.messages.odometry import Odometry
 from shoal.messages.plan import Plan
@@ -39,6 +40,7 @@ WORLD = cdr.WORLD
 ECHO = re.compile(r"heard=([^:]+):(-?\d{1,20}):(-?\d{1,20})")
 NUMBER = r"(-?\d{1,12}\.\d{6})"
 TRACK = re.compile(rf"track=([^:]+):{NUMBER}:{NUMBER}:{NUMBER}:{NUMBER}:{NUMBER}")
+WORD = re.compile(rf"docking=(\d{{1,18}}):(\d{{1,9}}):{NUMBER}(?::{NUMBER}:{NUMBER}:{NUMBER}:{NUMBER})?")
 FLEET = "fleet"  # joint name of the common setpoint
 ODOMETRY, TRAJECTORY = "nav_msgs/msg/Odometry", "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
@@ -121,8 +123,9 @@ def path_to_bytes(t_s: float, times_s: Array, positions_m: Array) -> bytes:
 
 
 def plan_to_bytes(plan: Plan) -> bytes:
-    """joint_names carries what the message has no field for: vehicle, sequence, committed, echoes."""
-    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}", *_echoes_out(plan.heard))
+    """joint_names carries what the message has no field for: vehicle, sequence, committed, echoes, docking."""
+    names = (plan.vehicle, f"seq={plan.sequence}", f"committed={int(plan.committed)}", *_echoes_out(plan.heard),
+             *_word_out(plan.docking))  # fmt: skip
     return _to_bytes(names, plan.stamp_s, plan.times_s, plan.positions_m, plan.velocities_mps, plan.headings_rad)
 
 
@@ -138,7 +141,30 @@ def plan_from_bytes(data: bytes) -> Plan:
     stamp_s, times, positions, velocities = _in_core(trajectory)
     committed, heard = fields.get("committed") != "0", _echoes_in(names)
     headings = _headings(trajectory)
-    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, committed, heard, headings)
+    word = _word_in(names)
+    return Plan(names[0], int(fields["seq"]), stamp_s, times, positions, velocities, committed, heard, headings, word)
+
+
+def _word_out(word: DockingWord | None) -> list[str]:
+    """docking=counter:turn:view, and what is seen less what was said, if it is seen: east:north:up:yaw."""
+    if word is None:
+        return []
+    numbers = [word.view_pm]
+    if word.off_m is not None:
+        numbers += [*ned_to_enu(np.array(word.off_m)).tolist(), -word.off_rad]
+    return [":".join([f"docking={word.counter}:{word.turn}", *(f"{number:.6f}" for number in numbers)])]
+
+
+def _word_in(names: tuple[str, ...]) -> DockingWord | None:
+    """What is not written so is none: whoever hears no word goes on as ordered."""
+    match = next((found for name in names[1:] if (found := WORD.fullmatch(name))), None)
+    if match is None:
+        return None
+    counter, turn, view, *off = match.groups()
+    if off[0] is None:
+        return DockingWord(int(counter), int(turn), float(view))
+    north, east, down = enu_to_ned(np.array([float(number) for number in off[:3]])).tolist()
+    return DockingWord(int(counter), int(turn), float(view), (north, east, down), -float(off[3]))
 
 
 def _echoes_out(heard: Mapping[str, Echo]) -> list[str]:

@@ -59,6 +59,7 @@ class Outcome:
     goal: str  # in words
     reached_s: float | None  # from when on it held for good; None: not reached
     measured: Mapping[str, float] = field(default_factory=dict)  # by metric: what the task itself measured
+    why: str = ""  # it was not reached, as far as the task knows
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from shoal.evaluation.statistics import CellStatistics, cell_key, cells_of, fail
 from shoal.recordings.recording import Recording
 from shoal.reports.assembly_parts import assembly_parts
 from shoal.reports.bands import cell_picture, median_peak_shifts
+from shoal.reports.docking_table import docking_table
 from shoal.reports.page import Part
 from shoal.reports.tables import Table, failure_table, goal_table, group_table, issue_table, shift_table
 
@@ -81,7 +82,7 @@ def make_report(folder: Path, out: Path, recordings: Mapping[str, Recording] | N
         about=about,
         provenance=_provenance(rows, about),
         headline=_headline(rows, cells, metrics, about.get("jobs")),
-        tables=_tables(cells, reference, peaks, metrics),
+        tables=_tables(cells, grouped, reference, peaks, metrics),
         worst=[_worst_line(row, store, out) for row in worst_first(rows, metrics)[:WORST_SHOWN]],
         crashes=_crashes(rows),
         pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series, metrics)) is not None},
@@ -103,13 +104,17 @@ def _missing(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[tuple[st
 
 
 def _tables(
-    cells: list[CellStatistics], reference: ReferenceResults, peaks: dict[str, Any], metrics: list[MetricInfo]
+    cells: list[CellStatistics],
+    rows: dict[str, list[dict[str, Any]]],
+    reference: ReferenceResults,
+    peaks: dict[str, Any],
+    metrics: list[MetricInfo],
 ) -> list[Table]:
     """Runs with a goal of their own follow no path: other things are asked of them."""
     by_name = {metric.name: metric for metric in metrics}
     groups = [group for group in dict.fromkeys(metric.group for metric in metrics) if group]
     if all(cell.goal for cell in cells):
-        tables = [goal_table(cells, by_name["distance_min_m"])]
+        tables = [docking_table(cells, rows, by_name), goal_table(cells, by_name["distance_min_m"])]
     else:
         tables = [failure_table(cells, reference, by_name[name]) for name in reference.bounds if name in by_name]
         tables.append(shift_table(cells, reference, peaks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from shoal.docking.part import DockingPart
+from shoal.docking.part import DockingPart, spokesman
 from shoal.docking.phases import DockingSettings
 from shoal.fleet.runtime import VehicleRuntime
 from shoal.messages.docking import DockingFeedback, DockingOrder
@@ -82,11 +82,14 @@ class DockingFlight:
         latch = None if self._dock is None else self._dock.latch
         new = latch is not None and latch is not self._reported
         if new:
-            self._part(self._order.follower).on_latch()
+            for name in self._runtimes:
+                self._part(name).on_latch()
         self.settle()
         if self._director is None:
             return
-        self._director.on_feedback(t_s, self._part(self._order.follower).status)
+        told = spokesman(self._order, {name: self._part(name).status for name in self._runtimes})
+        if told is not None:
+            self._director.on_feedback(t_s, told)
         if new:
             self._reported = latch
             self._director.on_latch(t_s, latch)

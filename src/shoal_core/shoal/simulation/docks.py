@@ -16,6 +16,7 @@ from shoal.messages.state import ATTITUDE, POSITION
 from shoal.simulation.camera import CameraModel, Fiducial, FiducialCamera
 from shoal.simulation.conditions import FiducialSensor
 from shoal.simulation.contact import Berth, Contacts, closest, hull_of
+from shoal.simulation.faults import Faults
 from shoal.simulation.plant import Plant
 from shoal.vehicles.ports import Mating, Port, mating
 
@@ -58,8 +59,11 @@ class Dock:
 class Docks:
     """Of a whole fleet; empty until somebody is about to dock."""
 
-    def __init__(self, plant: Plant, names: tuple[str, ...], sensor: FiducialSensor, seed: int) -> None:
+    def __init__(
+        self, plant: Plant, names: tuple[str, ...], sensor: FiducialSensor, seed: int, faults: Faults | None = None
+    ) -> None:
         self._plant, self._names, self._sensor, self._seed = plant, names, sensor, seed
+        self._faults = Faults((), names) if faults is None else faults
         self.all: dict[frozenset[str], Dock] = {}
 
     @property
@@ -121,7 +125,8 @@ class Docks:
             for name, camera in dock.cameras.items():
                 other = dock.follower if name == dock.leader else dock.leader
                 own, seen = (self._plant.states[self._names.index(n)] for n in (name, other))
-                if arrived := camera.look(t_s, own, seen, partial(self._clear, (name, other))):
+                arrived = camera.look(t_s, own, seen, partial(self._clear, (name, other)))
+                if arrived and not self._faults.camera_blind(name, t_s):
                     found.setdefault(name, []).extend(arrived)
         return found
 

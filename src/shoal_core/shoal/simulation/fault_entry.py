@@ -29,6 +29,7 @@ FaultKind = Literal[
     "sensor_frozen",  # repeats the measurement of when that began, with fresh stamps
     "sensor_silent",  # no odometry at all
     "sensor_slow",  # odometry comes rate_hz times a second only
+    "camera_blind",  # the cameras of its ports find no marker
     "link_loss",  # a share of the plans that it sends, and of those sent to it, is lost
     "link_delay",  # they arrive delay_s later
 ]

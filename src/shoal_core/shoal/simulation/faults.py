@@ -104,6 +104,10 @@ class Faults:
         """Its plans are stamped, and counted, far in the future."""
         return self._is(name, t_s, "absurd_stamp")
 
+    def camera_blind(self, name: str, t_s: float) -> bool:
+        """The cameras of its ports find nothing."""
+        return self._is(name, t_s, "camera_blind")
+
     @property
     def of_links(self) -> bool:
         """Whether plans are ever lost or late by a fault."""

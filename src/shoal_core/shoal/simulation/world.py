@@ -86,7 +86,7 @@ class World:
         self._relative = RelativeSensors(condition.sensors.relative, self.names, np.random.default_rng([seed, 7]))
         self._hulls_m = [hull_points_m(v.vehicle) for v in vehicles]
         self._close: set[tuple[str, str]] = set()
-        self.docks = Docks(self.plant, self.names, condition.sensors.fiducial, seed)
+        self.docks = Docks(self.plant, self.names, condition.sensors.fiducial, seed, self.faults)
         self.connectors: Connectors | None = None  # of a task whose vehicles touch and latch
         self._joined_before: frozenset[str] = frozenset()  # members by the last order
 

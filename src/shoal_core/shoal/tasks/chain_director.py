@@ -88,6 +88,11 @@ class ChainDirector:
         if not self.phases or self.phases[-1][1] != feedback.phase:
             self.phases.append((t_s, feedback.phase))
 
+    @property
+    def dockings(self) -> tuple[int, int]:
+        """Done, and of how many."""
+        return len(self.links), len(self._joints)
+
     def over(self, t_s: float) -> bool:
         """Whether all has been done, or cannot be done any more."""
         if self.feedback is not None and (self.feedback.phase == Phase.FAILED.value or self.feedback.refused):

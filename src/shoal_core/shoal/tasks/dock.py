@@ -18,6 +18,7 @@ from shoal.docking.pilot import bearing_deg, level_heading_rad
 from shoal.docking.ports_by_name import port_of
 from shoal.errors import ShoalError
 from shoal.frames import from_yaw, matrix
+from shoal.messages.docking import DockingFeedback
 from shoal.messages.state import POSITION, State
 from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.conditions import Condition
@@ -171,7 +172,18 @@ class DockTask(Task):
         self._measured["dock_distance_m"] = float(gaps.min())
         if d is not None and self._settings.undock and d.parted_s is None:
             reached_s = None
-        return Outcome(GOAL, reached_s, dict(self._measured))
+        why = "" if reached_s is not None else why_not(None if d is None else d.feedback)
+        return Outcome(GOAL, reached_s, dict(self._measured), why)
+
+
+def why_not(told: DockingFeedback | None) -> str:
+    """How far the last docking came, by the word of whoever moved."""
+    if told is None:
+        return "nothing was heard of it"
+    if told.refused:
+        return f"refused: {told.refused}"
+    reason = f": {told.reason}" if told.reason else ""
+    return f"{told.phase}{reason}, try {told.tries}"
 
 
 def port_pair(

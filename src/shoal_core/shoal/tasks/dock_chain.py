@@ -21,7 +21,7 @@ from shoal.simulation.simulator import Directing, FleetSimulator
 from shoal.simulation.water import Field as Water
 from shoal.tasks.base import Task, TaskContext, TaskSettings
 from shoal.tasks.chain_director import ChainDirector, ChainPlan
-from shoal.tasks.dock import LONGEST_S, drawn_current, port_pair
+from shoal.tasks.dock import LONGEST_S, drawn_current, port_pair, why_not
 
 Array = NDArray[np.float64]
 GOAL = "docked"
@@ -145,4 +145,5 @@ class DockChainTask(Task):
             from_s = link.latched_s
         self._measured["dock_bearing_deg"] = max(bearings, default=0.0)
         complete = len(d.links) == len(names) - 1
-        return Outcome(GOAL, d.links[-1].latched_s if complete else None, dict(self._measured))
+        why = "" if complete else f"{len(d.links)} of {len(names) - 1} dockings; {why_not(d.feedback)}"
+        return Outcome(GOAL, d.links[-1].latched_s if complete else None, dict(self._measured), why)

@@ -45,9 +45,20 @@ class InspectDirector(DockDirector):
         """`object_m` (3,) NED. `looks_rad`: of the camera's axis, off the bow."""
         super().__init__(plan, vehicles, names, docking)
         self._around, self.object_m, self._looks_rad = settings, object_m, looks_rad
+        self._ahead = False
+
+    def look_ahead(self) -> None:
+        """The object is ahead of the leader's camera, wherever that is when it begins."""
+        self._ahead = True
 
     def _begin(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         orders = super()._begin(t_s, odometry)
+        if self._ahead:
+            towards = self._origin_rad + self._looks_rad
+            self.object_m = self._origin_m + self._around.object_m * np.array(
+                [math.cos(towards), math.sin(towards), 0.0]
+            )
+            orders = replace(orders, reference=self._reference(t_s))
         x, y, z = self.object_m.tolist()
         assert orders.docking is not None
         return replace(orders, docking=replace(orders.docking, watch_port=self._around.watch_port, watch_m=(x, y, z)))
