@@ -12,6 +12,7 @@ from closed_loop import changed
 from shoal.assembly.file import load_assembly
 from shoal.errors import ShoalError
 from shoal.estimation.changed_water import ChangedWater
+from shoal.estimation.thruster_fault import ThrusterFault
 from shoal.estimation.thruster_faults import ThrusterWatch, ThrusterWatchSettings
 from shoal.estimation.thruster_tests import opposed
 from shoal.evaluation.fault_naming import VERDICTS
@@ -27,6 +28,7 @@ from shoal.vehicles.description import load_vehicle
 from shoal.vehicles.parameters import mass_matrix
 
 HEAVY = load_vehicle("bluerov2_heavy", "wu2018").with_thrust_limit(16.6)
+DEFAULT = load_vehicle("bluerov2_heavy")
 ASKED_N = np.arange(1.0, 9.0)
 WATER = {"currents": [{"kind": "constant", "velocity_mps": [0.25, 0, 0]}]}
 FROM_S = 8.0
@@ -221,12 +223,15 @@ def test_what_is_missing_changes_at_once_when_a_thruster_is_taken_out() -> None:
     """Of one that gives half, minus half of its force is missing; of one that is out of use, plus half of it."""
     watch, felt = ThrusterWatch(HEAVY, OFTEN), 3.0 * np.ones(8)
     own = HEAVY.input_matrix[:, 5] * felt[5]
-    watch._felt, watch._missing = felt, np.linalg.solve(mass_matrix(HEAVY), -0.5 * own)
+    for seen in (watch._missing, watch._at_once):
+        seen.felt_N, seen.value = felt, np.linalg.solve(mass_matrix(HEAVY), -0.5 * own)
     without = [replace(t, direction=np.zeros(3)) if t.name == "thruster6" else t for t in HEAVY.thrusters]
     watch.set_vehicle(replace(HEAVY, thrusters=tuple(without)))
-    np.testing.assert_allclose(mass_matrix(HEAVY) @ watch._missing, 0.5 * own, atol=1e-9)
+    for seen in (watch._missing, watch._at_once):
+        np.testing.assert_allclose(mass_matrix(HEAVY) @ seen.value, 0.5 * own, atol=1e-9)
     watch.set_vehicle(HEAVY)
-    np.testing.assert_allclose(mass_matrix(HEAVY) @ watch._missing, -0.5 * own, atol=1e-9)
+    for seen in (watch._missing, watch._at_once):
+        np.testing.assert_allclose(mass_matrix(HEAVY) @ seen.value, -0.5 * own, atol=1e-9)
 
 
 @pytest.mark.parametrize(("gain", "tests"), [(0.3, 1), (0.3, 2), (0.15, 1)])
@@ -258,6 +263,63 @@ def test_a_changed_current_is_told_from_a_thruster(truth: str) -> None:
         assert by_water < 1e-3 < by_thruster
     else:
         assert by_thruster < 1e-9 and by_water > 20.0
+
+
+def looks_of_a_jump(direction: np.ndarray, size: float = 14.0) -> list[int]:
+    """What each look finds from a jump on, on the default vehicle with the noise of its odometry."""
+    watch, rng = ThrusterWatch(DEFAULT, OFTEN), np.random.default_rng(4)
+    for _ in range(30):
+        assert watch._sudden.see(rng.normal(0.0, 0.3, 6), OFTEN.level) == -1
+    growing = size * np.minimum(1.0, np.arange(1, 8) / 5)  # lag and filter
+    return [watch._sudden.see(k * direction + rng.normal(0.0, 0.3, 6), OFTEN.level) for k in growing]
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_a_jump_shows_its_thruster_beside_those_that_nearly_push_alike(index: int) -> None:
+    """Moments weigh so much that two vertical thrusters across from each other share half of their signatures."""
+    directions = ThrusterWatch(DEFAULT, OFTEN)._sudden._directions
+    aside = np.zeros(6)
+    aside[5 if index >= 4 else 2] = 0.15  # of the change is nobody's: lag and drag that are believed wrong
+    found = looks_of_a_jump(directions[:, index] + aside)
+    assert set(found) == {-1, index} and found.index(index) <= 4  # 0.25 s after the jump
+
+
+@pytest.mark.parametrize(
+    ("loss", "out_of_use", "suspected"), [(0.2, [], False), (0.3, [], True), (0.3, [5], False), (0.5, [5], True)]
+)
+def test_a_thruster_that_works_hard_for_another_is_no_suspect(
+    loss: float, out_of_use: list[int], suspected: bool
+) -> None:
+    """It carries 18 N and the model's errors of two; without both of them the vehicle tumbles."""
+    watch, felt, state = ThrusterWatch(DEFAULT, OFTEN), np.zeros(8), np.zeros(13)
+    watch.faults = {i: ThrusterFault("stuck", force_N=10.0) for i in out_of_use}
+    state[3], felt[6] = 1.0, 18.0
+    watch._missing.felt_N, z = felt, -loss * 18.0 * watch._signatures[:, 6]
+    assert z @ z > 1.5 * OFTEN.level
+    found = False
+    for k in range(30):
+        watch._water.add(state, np.zeros(3), z, felt)
+        found = found or watch._weigh(10.0 + 0.1 * k, 0.1, z)
+    assert found == suspected and (6 in watch.faults) == suspected
+
+
+@pytest.mark.parametrize(("out_of_use", "tests"), [([], 1), ([5], 2)])
+def test_beside_one_out_of_use_two_blurred_tests_must_agree(out_of_use: list[int], tests: int) -> None:
+    watch, rng = ThrusterWatch(HEAVY, OFTEN), np.random.default_rng(1)
+    watch.faults = {i: ThrusterFault("dead") for i in out_of_use}
+    felt = np.outer(np.repeat([1.0, -1.0, -1.0, 1.0], 5), opposed(HEAVY.input_matrix))
+    z = np.outer(-0.4 * felt[:, 3], watch._signatures[:, 3]) + 0.35 * rng.standard_normal((20, 6))
+    for k in range(tests):
+        start_s = 10.0 + 3.0 * k
+        watch._test_s, watch._rows = start_s, [(start_s + 0.1 * j, z[j], felt[j]) for j in range(20)]
+        assert watch._rhythm(start_s + 3.0, np.zeros(6)) == (k == tests - 1)
+    assert watch.faults[3].kind == "suspect"
+
+
+def test_a_jump_between_two_thrusters_is_neither() -> None:
+    directions = ThrusterWatch(DEFAULT, OFTEN)._sudden._directions
+    between = directions[:, 4] - directions[:, 7]
+    assert set(looks_of_a_jump(between / np.linalg.norm(between))) == {-1}
 
 
 # -- in closed loop ---------------------------------------------------------------------------------------------------
@@ -298,7 +360,7 @@ def test_a_vehicle_names_the_thruster_and_flies_on_without_it(kind: str, code: C
 
 @pytest.mark.parametrize("thruster", ["thruster2", "thruster7"])
 def test_a_reversed_thruster_does_not_turn_the_vehicle_over(thruster: str) -> None:
-    """On the default vehicle, 50 N a thruster: found by its evidence of a second alone, sight or level are lost."""
+    """On the default vehicle, 50 N a thruster. By a slower look at sudden changes some went beyond 70°."""
     entry = {"vehicle": 0, "kind": "thruster_reversed", "thruster": thruster, "from_s": 12.0}
     run = build_run(RunSpec(fleet="2", condition=changed(faults=[entry], environment=WATER), duration_s=22.0))
     named = []
@@ -309,7 +371,7 @@ def test_a_reversed_thruster_does_not_turn_the_vehicle_over(thruster: str) -> No
     recording = run.recording()
     late = recording.times_s >= 12.0
     tilt_deg = np.degrees(np.arccos(rotation_matrix(recording.states[late, 0, ATTITUDE])[:, 2, 2]))
-    assert tilt_deg.max() < 45.0
+    assert tilt_deg.max() < 30.0
     assert fov_angles_deg(recording.states[late], recording.must_see).max() < recording.limits.sight_hard_deg
     assert set(named) == {(Code.THRUSTER_REVERSED, thruster)}
 

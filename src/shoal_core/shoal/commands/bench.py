@@ -20,6 +20,7 @@ BENCHES = {
     "plant": "shoal.benchmarks.plant:run",
     "solver": "shoal.benchmarks.solver:run",
     "growth": "shoal.benchmarks.growth:run",
+    "exchange": "shoal.benchmarks.exchange:run",
     "fleet": "shoal.benchmarks.fleet:run",
     "allocation": "shoal.benchmarks.allocation:run",
     "patrol": "shoal.benchmarks.patrol:run",

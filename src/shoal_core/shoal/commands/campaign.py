@@ -61,9 +61,11 @@ def report_command(
 ) -> None:
     """Write report.html (one self-contained page) and summary.md."""
     from shoal.console import out as console
-    from shoal.reports.report import write_report
+    from shoal.reports.report import headline, write_report
 
     page, summary = write_report(folder, out)
+    for figure, words, _ in headline(folder):
+        console().print(f"{figure} {words}", highlight=False, soft_wrap=True)
     console().print(f"written: {page}\n         {summary}", highlight=False)
 
 

@@ -28,15 +28,13 @@ class ChangedWater:
         """State (13,), believed current (3,), missing wrench (6,) in sigmas, thrust (n,) through the same filter."""
         self._looks.append((state.copy(), current_mps.copy(), missing, felt_N.copy()))
 
-    def left_by_water(self, wrench: Callable[[Array, Array], Array], since: Array | None = None) -> float:
+    def left_by_water(self, wrench: Callable[[Array, Array], Array], sudden: Array | None = None) -> float:
         """Sum of squares that no change of current explains; `wrench`: (6,) in sigmas of state and current.
 
-        `since` (6,): only what the latest look shows beyond that.
+        `sudden` (6,): only that, with the state of the latest look.
         """
-        looks = list(self._looks) if since is None else [self._looks[-1]]
-        missing = np.array([look[2] for look in looks])  # (K,6)
-        if since is not None:
-            missing = missing - since
+        looks = list(self._looks) if sudden is None else [self._looks[-1]]
+        missing = np.array([look[2] for look in looks]) if sudden is None else sudden[None]  # (K,6)
         base = np.array([wrench(state, current) for state, current, *_ in looks])
 
         def left(change: Array) -> Array:

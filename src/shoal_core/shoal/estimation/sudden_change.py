@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-RECENT, BEFORE = 5, 10  # looks of 0.1 s: the latest ones are the change, those before them what it is a change of
+RECENT, BEFORE = 10, 20  # looks of 0.05 s: the latest ones are the change, those before them what it is a change of
 ALONG = 0.93  # share of the change along one signature
-APART = 0.25  # the next thruster must explain so much less
+APART, CLEAR = 3.0, 9.0  # the next thruster must leave so many times what the first one leaves, and squared sigmas
 LASTING = 3  # looks in a row
 
 
@@ -52,4 +52,5 @@ class SuddenChange:
         first = int(np.argmax(shares))
         self.share = float(shares[first])
         next_best = float(np.max(np.delete(shares, first))) if len(shares) > 1 else 0.0
-        return first if self.share > ALONG and self.share - next_best > APART else -1
+        left, next_left = (1 - self.share) * size2, (1 - next_best) * size2
+        return first if self.share > ALONG and next_left > max(APART * left, CLEAR) else -1

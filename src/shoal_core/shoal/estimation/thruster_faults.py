@@ -27,6 +27,7 @@ from shoal.codegen import Buffered
 from shoal.config.file_model import FileModel
 from shoal.estimation.changed_water import ChangedWater
 from shoal.estimation.coasting import coasting
+from shoal.estimation.missing_acceleration import MissingAcceleration
 from shoal.estimation.module_loss import ModuleLoss, modules_of, test_pattern
 from shoal.estimation.sudden_change import SuddenChange
 from shoal.estimation.thruster_fault import Kind, ThrusterFault, kind_of
@@ -38,8 +39,9 @@ from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_o
 from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
-BANDWIDTH_RADPS = 6.0  # of the filter on the missing wrench
-LOOK_S = 0.1  # evidence is weighed this often
+BANDWIDTH_RADPS = 6.0  # of the filter on the missing wrench …
+SUDDEN_RADPS = 12.0  # … and of a quicker one: a reversed thruster turns a vehicle over within a second
+LOOK_S, GLANCE_S = 0.1, 0.05  # evidence is weighed this often; a sudden change is looked for that often
 MEMORY_S = 1.0  # of evidence
 WATER_S = 5.0  # memory of the current: the estimator takes for water within a second what a thruster does wrong
 USUAL_S, FIRST_S = 15.0, 3.0  # memory of what the model misses usually; at first it is nothing, kept for this long
@@ -51,7 +53,8 @@ TESTED_LEVEL = 2.5  # squared sigmas: what a test must show at least
 TESTED_SHARE = 0.6  # of what varies in a test, explained by one thruster: enough for a verdict by two tests …
 TESTED_SUSPECT = 0.3  # … enough for a suspect …
 TESTED_NOISE = 4.0  # … but for this much, squared sigmas, which is always there
-TESTED_LOSS = 0.25  # of gain, that a test must show
+LEAST_LOSS = 0.25  # of gain, or of the force asked for: less is no suspect, as it would be acquitted by its tests
+SECOND_LOSS = 0.4  # beside one that is out of use: who does its work has errors for two, and without both it tumbles
 DRIER = 3.0  # a changed current must leave so many times what the suspect leaves
 SOUND, FAULTY = 0.8, 0.6  # gain from which on a suspect is acquitted; that a faulty one must be clearly below
 SURE = 2.0  # sigmas of the gain that count as clearly
@@ -101,7 +104,9 @@ class ThrusterWatch:
         self._signatures = self._scale[:, None] * self._matrix  # (6,n)
         self._length2 = np.maximum((self._signatures**2).sum(axis=0), 1e-12)
         self._per_thrust: Array | None = None
-        self._missing, self._felt = np.zeros(6), np.zeros(self._matrix.shape[1])  # acceleration; thrust
+        count = self._matrix.shape[1]
+        self._missing = MissingAcceleration(BANDWIDTH_RADPS, count)
+        self._at_once = MissingAcceleration(SUDDEN_RADPS, count)
         self._fixed = np.array([t.kind == "fixed" for t in vehicle.thrusters for _ in range(t.inputs)])
         self.faults: dict[int, ThrusterFault] = {}
         self._excused_s: dict[int, float] = {}
@@ -119,18 +124,18 @@ class ThrusterWatch:
         self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         self._mass, self._used = mass_matrix(vehicle), vehicle.input_matrix
         self._per_thrust = np.linalg.inv(self._mass) @ self._used
-        if before is not None:  # what was explained by thrust so far is missing now, or the other way round
-            self._missing += (before - self._per_thrust) @ self._felt
+        if before is not None:
+            self._missing.exchange(before, self._per_thrust)
+            self._at_once.exchange(before, self._per_thrust)
         self._opposed = opposed(np.where(self._fixed, self._used, 0.0))
 
     def clear(self) -> None:
         """Nothing is known of the time before; what was found stays."""
-        self._twist: Array | None = None
-        self._missing, self._current = np.zeros(6), np.zeros(3)  # acceleration; NED
-        count = self._matrix.shape[1]
-        self._lag, self._felt = np.zeros(count), np.zeros(count)  # the same filter on what was asked for
+        self._missing.clear()
+        self._at_once.clear()
+        self._current = np.zeros(3)  # NED
         self._usual, self._usual_s = np.zeros(6), FIRST_S
-        self._since_s = self._looked_s = -math.inf
+        self._since_s = self._looked_s = self._glanced_s = -math.inf
         self._suspect, self._suspected_s = -1, math.inf
         self._test_s, self._tested, self._rows = -math.inf, -1, list[Row]()
         suspects = [i for i, f in self.faults.items() if f.kind == "suspect"]
@@ -159,8 +164,10 @@ class ThrusterWatch:
 
         Whether other thrusters are to be used from now on.
         """
-        if self._twist is None:
-            self._twist, self._since_s, self._looked_s = measured[TWIST].copy(), stamp_s, stamp_s
+        if not self._missing.begun:
+            self._missing.begin(measured[TWIST])
+            self._at_once.begin(measured[TWIST])
+            self._since_s = self._looked_s = self._glanced_s = stamp_s
             self._test_s = stamp_s + WARM_UP_S
             return False
         assert self._per_thrust is not None
@@ -169,54 +176,55 @@ class ThrusterWatch:
             self._current += (1 - math.exp(-h / WATER_S)) * (current_mps - self._current)
         function.inputs[0][:], function.inputs[1][:] = state, self._current
         function.call()
-        left = math.exp(-BANDWIDTH_RADPS * h)
-        kept, gain = left**2, (1 - left) ** 2 / h  # a critically damped α-β filter
-        expected = self._twist + h * (function.outputs[0] + self._per_thrust @ force_N + self._missing)
-        error = measured[TWIST] - expected
-        self._twist = measured[TWIST] - kept * error
-        self._missing = self._missing + gain * error
-        error_N = self._lag + h * (force_N - self._felt)
-        self._lag = kept * error_N
-        self._felt = self._felt + gain * error_N
+        self._missing.see(h, function.outputs[0], self._per_thrust, force_N, measured[TWIST])
+        self._at_once.see(h, function.outputs[0], self._per_thrust, force_N, measured[TWIST])
+        if stamp_s - self._glanced_s >= GLANCE_S - 1e-6:
+            self._glanced_s = stamp_s
+            if self._alone is None and stamp_s >= self._since_s + WARM_UP_S and self._jumped(stamp_s, state):
+                return True
         if stamp_s - self._looked_s < LOOK_S - 1e-6:
             return False
         elapsed_s, self._looked_s = stamp_s - self._looked_s, stamp_s
         return self._look(stamp_s, elapsed_s, state)
 
     def _look(self, stamp_s: float, elapsed_s: float, state: Array) -> bool:
-        wrench, r = self._mass @ self._missing, matrix(state[ATTITUDE])
-        usual = self._usual.copy()  # weight and water push in the world's axes, moments turn with the vehicle
-        usual[:3] = r.T @ usual[:3]
-        z = self._scale * (wrench - usual)
+        wrench, r = self._mass @ self._missing.value, matrix(state[ATTITUDE])
+        z = self._beyond_usual(wrench, r)
         if self._alone is None:
             wrench[:3] = r @ wrench[:3]
             self._usual_s = min(USUAL_S, self._usual_s + elapsed_s)
             self._usual += elapsed_s / self._usual_s * (wrench - self._usual)
         if stamp_s < self._since_s + WARM_UP_S:
             return False
-        self._water.add(state, self._current, z, self._felt)
+        self._water.add(state, self._current, z, self._missing.felt_N)
         if self._rhythm(stamp_s, z):
             return True
-        return self._alone is None and (self._jumped(stamp_s, z) or self._weigh(stamp_s, elapsed_s, z))
+        return self._alone is None and self._weigh(stamp_s, elapsed_s, z)
+
+    def _beyond_usual(self, wrench: Array, r: Array) -> Array:
+        """In sigmas; weight and water push in the world's axes, moments turn with the vehicle."""
+        usual = self._usual.copy()
+        usual[:3] = r.T @ usual[:3]
+        return np.asarray(self._scale * (wrench - usual))
 
     # -- a large one --------------------------------------------------------------------------------------------------
 
-    def _jumped(self, stamp_s: float, z: Array) -> bool:
+    def _jumped(self, stamp_s: float, state: Array) -> bool:
         """Whether the missing wrench has just changed as one thruster alone can change it, and no current."""
-        sudden = self._sudden
+        sudden, z = self._sudden, self._beyond_usual(self._mass @ self._at_once.value, matrix(state[ATTITUDE]))
         i = sudden.see(z, self.settings.level)
         if i < 0 or i in self.faults or stamp_s < self._excused_s.get(i, -math.inf):
             return False
         change = z - sudden.before
         aside = (1 - sudden.share) * float(change @ change)
-        if self._water.left_by_water(self._water_wrench, sudden.before) < DRIER * aside:
+        if self._water.left_by_water(self._water_wrench, change) < DRIER * aside:
             return False
         self._take_out(stamp_s, [i], sudden.share)
         return True
 
     def _weigh(self, stamp_s: float, elapsed_s: float, z: Array) -> bool:
         """Least squares of each thruster's gain, or of the force it is stuck at, over the last second."""
-        s, felt, q = self.settings, self._felt, z @ self._signatures
+        s, felt, q = self.settings, self._missing.felt_N, z @ self._signatures
         old = math.exp(-elapsed_s / MEMORY_S)
         new = 1 - old
         self._zz, self._weight = old * self._zz + new * float(z @ z), old * self._weight + new
@@ -238,6 +246,9 @@ class ThrusterWatch:
         i = int(np.argmax(best))
         next_best = float(np.max(np.delete(best, i))) if len(best) > 1 else 0.0
         found = best[i] > (1 - s.unexplained) * self._zz and best[i] - next_best > APART * self._zz
+        missing_N, asked_N = abs(self._p[i]) / self._length2[i], math.sqrt(self._uu[i] * self._weight)
+        least = SECOND_LOSS if self.faults else LEAST_LOSS
+        found &= loss[i] > least or missing_N > least * asked_N
         share = best[i] / self._zz
         module, share_of_module = self._modules.found(self._zz, float(best[i]))
         if module >= 0:  # counted on from the inputs
@@ -301,7 +312,7 @@ class ThrusterWatch:
         if stamp_s < self._test_s:
             return False
         if stamp_s <= self._test_s + s.test_s + SETTLE_S:
-            self._rows.append((stamp_s, z, self._felt.copy()))
+            self._rows.append((stamp_s, z, self._missing.felt_N.copy()))
             return False
         rows, alone, self._rows = self._rows, self._alone, []
         changed = False
@@ -319,14 +330,12 @@ class ThrusterWatch:
         elif s.test_every_s > 0 and len(rows) >= FEWEST_ROWS:
             again, self._tested = self._tested, self._tested_loss(stamp_s, rows)
             if self._tested >= 0:
-                if self._share <= TESTED_SHARE:  # not by this test alone: it will show by itself
+                clear = self._share > TESTED_SHARE
+                if self._tested == again or not (clear or self.faults):
                     suspect, self._tested = self._tested, -1
-                    self._take_out(stamp_s, [suspect], self._share)
-                    self._shown_before = 1
-                    return True
-                if self._tested == again:
-                    self._tested = -1
-                    self._take_out(stamp_s, [again], self._share, kind_of(1 - self._loss))
+                    self._take_out(stamp_s, [suspect], self._share, kind_of(1 - self._loss) if clear else "suspect")
+                    if not clear:  # it will show by itself
+                        self._shown_before = 1
                     return True
                 self._begin_test(stamp_s)  # once more, at once
                 return False
@@ -347,7 +356,7 @@ class ThrusterWatch:
         next_best = float(np.max(np.delete(explained, i))) if len(explained) > 1 else 0.0
         clear = explained[i] > max(TESTED_APART * next_best, TESTED_LEVEL)
         excused = stamp_s < self._excused_s.get(i, -math.inf)
-        return i if clear and loss[i] > TESTED_LOSS and self._share > TESTED_SUSPECT and not excused else -1
+        return i if clear and loss[i] > LEAST_LOSS and self._share > TESTED_SUSPECT and not excused else -1
 
     def _judge(self, stamp_s: float, suspects: list[int]) -> bool | None:
         """What suspects did by themselves: whether they may be used again, or None: another test is needed to tell."""

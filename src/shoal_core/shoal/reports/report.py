@@ -24,6 +24,7 @@ from shoal.recordings.recording import Recording
 from shoal.reports.assembly_parts import assembly_parts
 from shoal.reports.bands import cell_picture, median_peak_shifts
 from shoal.reports.docking_table import docking_table
+from shoal.reports.fault_parts import fault_headline, fault_table, has_faults
 from shoal.reports.page import Part
 from shoal.reports.tables import Table, failure_table, goal_table, group_table, issue_table, shift_table
 
@@ -65,6 +66,13 @@ def write_report(
     return files
 
 
+def headline(folder: Path) -> list[tuple[str, str, str]]:
+    """What the report begins with: figure, what it is, tone."""
+    store = Store(folder)
+    rows, metrics = store.read_rows().to_pylist(), store.metrics()
+    return _headline(rows, cells_of(rows, metrics), metrics, store.about().get("jobs"))
+
+
 def make_report(folder: Path, out: Path, recordings: Mapping[str, Recording] | None = None) -> Report:
     """Read the campaign's directory. A campaign that still runs, or was killed, is reported as far as it came."""
     if not (folder / "rows").is_dir():
@@ -82,7 +90,10 @@ def make_report(folder: Path, out: Path, recordings: Mapping[str, Recording] | N
         about=about,
         provenance=_provenance(rows, about),
         headline=_headline(rows, cells, metrics, about.get("jobs")),
-        tables=_tables(cells, grouped, reference, peaks, metrics),
+        tables=[
+            *([fault_table(rows)] if has_faults(rows) else []),
+            *_tables(cells, grouped, reference, peaks, metrics),
+        ],
         worst=[_worst_line(row, store, out) for row in worst_first(rows, metrics)[:WORST_SHOWN]],
         crashes=_crashes(rows),
         pictures={key: p for key, group in grouped.items() if (p := cell_picture(group, series, metrics)) is not None},
@@ -182,6 +193,8 @@ def _headline(
     if all(cell.goal for cell in cells):
         reached = sum(cell.reached.count for cell in cells)
         figures.append((f"{reached}", f"reached: {cells[0].goal}", "good" if reached == len(rows) else "bad"))
+    if has_faults(rows):
+        figures += fault_headline(rows)
     for metric in metrics:
         judged = [cell for cell in cells if metric.name in cell.failures]
         count, runs = sum(c.failures[metric.name].count for c in judged), sum(c.runs for c in judged)
