@@ -57,7 +57,7 @@ def randomise(problem: Problem, seed: int) -> None:
     problem.x[:, 3] = 1.0
     problem.x[:, ATTITUDE] /= np.linalg.norm(problem.x[:, ATTITUDE], axis=1, keepdims=True)
     problem.u[:] = np.clip(2 * rng.normal(size=problem.u.shape), problem.limits[0], problem.limits[1])
-    problem.limits[3] = np.clip(problem.u[0] + rng.normal(size=problem.u.shape[1]), *problem.limits[:2])
+    problem.limits[2] = np.clip(problem.u[0] + rng.normal(size=problem.u.shape[1]), *problem.limits[:2])
     problem.position_ref[:] = problem.x[:, POSITION] + 0.3 * rng.normal(size=(points, 3))
     problem.velocity_ref[:] = 0.1 * rng.normal(size=(points, 3))
     problem.quaternion_ref[:] = [1.0, 0.0, 0.0, 0.0]
@@ -68,6 +68,7 @@ def randomise(problem: Problem, seed: int) -> None:
         distance = 0.4 if j == 0 and seed % 3 == 0 else rng.uniform(0.8, 2.7)
         problem.others[:, 3 * j : 3 * j + 3] = problem.x[0, POSITION] + away / np.linalg.norm(away) * distance
     problem.soft_m[:], problem.hard_m[:] = 2.0, 0.75
+    problem.free[:] = rng.normal(size=problem.free.shape)
     problem.sight[:] = rng.uniform(size=places) > 0.3
 
 

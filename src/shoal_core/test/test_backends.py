@@ -112,7 +112,7 @@ def test_machine_code_and_virtual_machine_agree() -> None:
 
 def solve(nmpc: Nmpc, places: int) -> None:
     x0, goal, others = scene(places, len(nmpc.times_s))
-    trim = nmpc.problem.limits[2].copy()
+    trim = nmpc.problem.free[0].copy()
     assert nmpc.solve(x0, trim, goal, others, np.zeros(6), np.zeros(3), 0.0).usable
 
 
@@ -139,7 +139,7 @@ def closed_loop_cost(backend: str, steps: int, wanted: Array, places: int = 1) -
     problem, cost = nmpc.problem, nmpc.problem.formulation.cost()
     dynamics = stage_dynamics(problem.formulation)
     x, _, others = scene(places, len(nmpc.times_s), 2.4)
-    trim = problem.limits[2].copy()
+    trim = problem.free[0].copy()
     previous, total = trim, 0.0
     weights, prices = nmpc.settings.weights, nmpc.settings.penalties
     for k in range(steps):
@@ -216,9 +216,9 @@ PARTS += ["weights", "penalties", "trim", "terminal"]
 def test_what_is_not_a_number_is_refused(backend: str, value: float) -> None:
     nmpc = controller(2, backend)
     problem = nmpc.problem
-    rows = {"previous": problem.limits[3], "trim": problem.limits[2]}
+    rows = {"previous": problem.limits[2], "trim": problem.free[0]}
     for part in PARTS:
-        kept = {name: getattr(problem, name).copy() for name in ("globals", "weights", "penalties", "limits")}
+        kept = {name: getattr(problem, name).copy() for name in ("globals", "weights", "penalties", "limits", "free")}
         randomise(problem, 2)
         array = rows[part] if part in rows else getattr(problem, part, None)
         array = problem.block(part) if array is None else array

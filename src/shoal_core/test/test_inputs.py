@@ -64,12 +64,13 @@ def test_padding_changes_nothing(vehicle: Vehicle) -> None:
     for seed in range(4):
         p = nmpc.problem
         randomise(p, seed)
-        p.u[:, 6:], p.limits[3, 6:] = 0.0, 0.0
+        p.u[:, 6:], p.limits[2, 6:], p.free[:, 6:] = 0.0, 0.0, 0.0
         for name in own.formulation.global_sizes:
             if name != "theta":
                 own.block(name)[:] = p.block(name)
         own.block("theta")[:] = parameter_vector(vehicle, own.formulation.structure)
         own.x[:], own.u[:], own.stages[:], own.limits[:] = p.x, p.u[:, :6], p.stages, p.limits[:, :6]
+        own.free[:] = p.free[:, :6]
         own.weights[:], own.penalties[:] = p.weights, p.penalties
         assert nmpc.backend.iterate(60, 1e-9) == 0
         assert HpipmVm(own, shared_slacks=False).iterate(200, 1e-10) == 0

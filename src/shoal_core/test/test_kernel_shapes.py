@@ -54,6 +54,7 @@ def problem_of(kind: type[Formulation], places: int) -> Problem:
     like = controller(places, "hpipm-vm").problem
     problem = Problem(kind(like.formulation.structure, places), like.steps_s)
     problem.globals[:], problem.weights[:], problem.limits[:] = like.globals, like.weights, like.limits
+    problem.free[:] = like.free
     soft = [{"distance": 300.0, "sight": 150.0, "speed": 500.0}[price] for price in problem.formulation.prices]
     problem.penalties[:, 0] = [*soft, *(20 * price for price in soft)]
     problem.penalties[:, 1] = 100.0

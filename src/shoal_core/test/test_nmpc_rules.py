@@ -39,7 +39,7 @@ class Swimmer:
     def __init__(self, nmpc: Nmpc, x: float, yaw_rad: float = 0.0) -> None:
         self.nmpc, self.state = nmpc, State.at_rest((x, 0.0, DEPTH_M), yaw_rad).array
         self._dynamics = stage_dynamics(nmpc.problem.formulation)
-        self._thrust = nmpc.problem.limits[2].copy()  # trim
+        self._thrust = nmpc.problem.free[0].copy()  # trim
 
     def decide(self, goal: Goal, others: Others) -> Solution:
         solution = self.nmpc.solve(self.state, self._thrust, goal, others, STILL, CURRENT, 0.1)
@@ -61,7 +61,7 @@ def cost_to_go(settings: NmpcSettings, offset_m: list[float], yaw_rad: float) ->
     nmpc = make(settings)
     x0 = State.at_rest((0.0, 0.0, DEPTH_M), yaw_rad).array
     x0[POSITION] += offset_m
-    trim = nmpc.problem.limits[2].copy()
+    trim = nmpc.problem.free[0].copy()
     for _ in range(12):
         solution = nmpc.solve(x0, trim, towards(nmpc, [0, 0, DEPTH_M]), alone(nmpc), STILL, CURRENT, 0.0)
     return solution.cost
@@ -83,7 +83,7 @@ def plan_change_N(proximal: float, iterations: int) -> tuple[float, Array]:
     nmpc = make(NmpcSettings(weights=Weights(proximal=proximal)), places=2)
     nmpc.problem.block("terminal")[:] = 0.0  # which depends on that weight as well
     x0, goal, others = scene(2, len(nmpc.times_s))
-    trim = nmpc.problem.limits[2].copy()
+    trim = nmpc.problem.free[0].copy()
     for _ in range(10):
         nmpc.solve(x0, trim, towards(nmpc, x0[POSITION].tolist()), alone(nmpc), STILL, CURRENT, 0.0)
     before = nmpc.problem.u.copy()
@@ -173,7 +173,7 @@ def test_who_is_out_of_sight_is_brought_back_into_it(yaw_rad: float, side: float
     seen_m = x0[POSITION] + 3.0 * np.array([np.cos(bearing), np.sin(bearing), 0.0])
     others = Others(np.tile(seen_m, (1, points, 1)), np.full((1, points), 2.0), np.full((1, points), 0.75), np.ones(1))
     assert sight_angle_deg(x0, seen_m) == pytest.approx(70.0)
-    goal, trim = towards(nmpc, x0[POSITION].tolist(), yaw_rad), nmpc.problem.limits[2].copy()
+    goal, trim = towards(nmpc, x0[POSITION].tolist(), yaw_rad), nmpc.problem.free[0].copy()
     solution = nmpc.solve(x0, trim, goal, others, STILL, CURRENT, 0.0)
     assert solution.usable
     assert sight_angle_deg(solution.states[-1], seen_m) < 31.0

@@ -1,7 +1,8 @@
-"""Thrust that keeps a wanted motion against weight, drag, current and what the model does not explain."""
+"""Thrust that a wanted motion needs, against weight, drag, current and what the model does not explain."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import casadi as ca
@@ -16,25 +17,41 @@ from shoal.vehicles.functions import ode_function
 from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
 
 Array = NDArray[np.float64]
-PARTS = {"velocity": 3, "yaw": 1, "current": 3, "wrench": 6}
+JUMP_MPS2 = 0.5  # a reference that changes its speed faster than this is one that jumps
+PARTS = {"velocity": 3, "acceleration": 3, "attitude": 4, "current": 3, "wrench": 6}
 
 
-@lru_cache(maxsize=8)
-def _function(structure: Structure) -> ca.Function:
-    """(velocity NED, yaw, current, wrench, theta, thrust against an acceleration n×6, least, most) → thrust."""
+@lru_cache(maxsize=16)
+def _function(structure: Structure, points: int = 1) -> ca.Function:
+    """Thrust (n) for each of so many points of a motion.
+
+    Velocity (NED), acceleration (NED) and attitude (of which the heading counts) of each point; current, wrench,
+    theta, thrust against an acceleration n×6, least and most of all of them.
+    """
     n = structure.thruster_count
-    velocity, yaw, current, wrench = (ca.SX.sym(name, size) for name, size in PARTS.items())
+    velocity, pace, attitude, current, wrench = (ca.SX.sym(name, size) for name, size in PARTS.items())
     theta, against = ca.SX.sym("theta", structure.length), ca.SX.sym("against", n, 6)
     lower, upper = ca.SX.sym("lower", n), ca.SX.sym("upper", n)
+    w, i, j, k = ca.vertsplit(attitude)
+    yaw = ca.atan2(2 * (w * k + i * j), 1 - 2 * (j**2 + k**2))
     c, s = ca.cos(yaw), ca.sin(yaw)
+
+    def level(v: ca.SX) -> ca.SX:
+        return ca.vertcat(c * v[0] + s * v[1], c * v[1] - s * v[0], v[2])
+
     x = ca.SX(13, 1)  # level, at the origin, not turning
     x[3], x[6] = ca.cos(yaw / 2), ca.sin(yaw / 2)
-    x[VELOCITY] = ca.vertcat(c * velocity[0] + s * velocity[1], c * velocity[1] - s * velocity[0], velocity[2])
-    acceleration = ode_function(structure)(x, ca.SX(n, 1), current, wrench, theta)[TWIST]
-    thrust = ca.densify(ca.fmin(ca.fmax(against @ acceleration, lower), upper))
-    return compiled(
-        ca.Function("steady_thrust", [velocity, yaw, current, wrench, theta, against, lower, upper], [thrust])
-    )
+    x[VELOCITY] = level(velocity)
+    unforced = ode_function(structure)(x, ca.SX(n, 1), current, wrench, theta)[TWIST]
+    missing = unforced - ca.vertcat(level(pace), ca.SX(3, 1))
+    thrust = ca.densify(ca.fmin(ca.fmax(against @ missing, lower), upper))
+    arguments = [velocity, pace, attitude, current, wrench, theta, against, lower, upper]
+    one = ca.Function("thrust_along", arguments, [thrust])
+    if points == 1:
+        return compiled(one)
+    given = [ca.MX.sym(f"a{i}", v.shape[0], points if i < 3 else v.shape[1]) for i, v in enumerate(arguments)]
+    along = one.map(f"thrust_along_{points}", "serial", points, list(range(3, len(given))), [])
+    return compiled(ca.Function(f"thrust_along_{points}", given, along.call(given)))
 
 
 def wrench_to_inputs(vehicle: Vehicle) -> Array:
@@ -44,21 +61,44 @@ def wrench_to_inputs(vehicle: Vehicle) -> Array:
     return np.asarray(Allocator(vehicle).free_gain)
 
 
+class ThrustAlong:
+    """Feed-forward for level motion through a number of points: weight, water, what is unexplained, and inertia."""
+
+    def __init__(self, vehicle: Vehicle, points: int) -> None:
+        structure = structure_of(vehicle)
+        self._call = Buffered(_function(structure, points))
+        against = -wrench_to_inputs(vehicle) @ mass_matrix(vehicle)  # thrust against an acceleration
+        self._shape = points, vehicle.input_count
+        self._inputs = self._call.inputs[:5]
+        fixed = parameter_vector(vehicle, structure), against.T.ravel(), vehicle.thrust_min_N, vehicle.thrust_max_N
+        for buffer, value in zip(self._call.inputs[5:], fixed, strict=True):
+            buffer[:] = value
+
+    def __call__(
+        self, velocities_mps: Array, accelerations_mps2: Array, attitudes: Array, wrench: Array, current_mps: Array
+    ) -> Array:
+        """(K,n) within the limits; velocities and accelerations (K,3) in NED, attitudes (K,4)."""
+        given = velocities_mps, accelerations_mps2, attitudes, current_mps, wrench
+        for buffer, value in zip(self._inputs, given, strict=True):
+            buffer[:] = value.ravel()
+        self._call.call()
+        return self._call.outputs[0].reshape(self._shape).copy()
+
+
 class SteadyThrust:
     """Feed-forward for level motion at a constant velocity."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        structure = structure_of(vehicle)
-        self._call = Buffered(_function(structure))
-        against = -wrench_to_inputs(vehicle) @ mass_matrix(vehicle)  # thrust against an acceleration
-        self._inputs = self._call.inputs[:4]
-        fixed = parameter_vector(vehicle, structure), against.T.ravel(), vehicle.thrust_min_N, vehicle.thrust_max_N
-        for buffer, value in zip(self._call.inputs[4:], fixed, strict=True):
-            buffer[:] = value
+        self._along = ThrustAlong(vehicle, 1)
 
     def __call__(self, velocity_mps: Array, yaw_rad: float, wrench: Array, current_mps: Array) -> Array:
         """(n,) within the limits; velocity NED."""
-        i = self._inputs
-        i[0][:], i[1][0], i[2][:], i[3][:] = velocity_mps, yaw_rad, current_mps, wrench
-        self._call.call()
-        return self._call.outputs[0].copy()
+        attitude = np.array([math.cos(yaw_rad / 2), 0.0, 0.0, math.sin(yaw_rad / 2)])
+        return np.asarray(self._along(velocity_mps, np.zeros(3), attitude, wrench, current_mps)[0])
+
+
+def accelerations(velocities_mps: Array, steps_s: Array) -> Array:
+    """(K,3) over each of so many steps, of velocities (K+1,3); none where the velocity jumps."""
+    found = np.diff(velocities_mps, axis=0) / steps_s[:, None]
+    found[np.einsum("ij,ij->i", found, found) > JUMP_MPS2**2] = 0.0
+    return np.asarray(found)

@@ -124,10 +124,10 @@ static void hold(const Aim *a, int m, const double *state, const double *behind,
     }
 }
 
-/* wanted (points,columns): position, velocity and, with seven columns, heading. positions (known,points,3). `first`
- * gets the wanted velocity (3) and heading at the first point. 0: the reference is not finite, nothing was done. */
+/* wanted (points,columns): position, velocity and, with seven columns, heading. positions (known,points,3). 0:
+ * the reference is not finite, nothing was done. */
 int aim(const Aim *a, const double *state, const double *wanted, int columns, int known, const double *positions,
-        const double *margins, const char *must_see, int cold, double *first) {
+        const double *margins, const char *must_see, int cold) {
   double sum = 0;
   for (int m = 0; m < a->points; ++m) sum += wanted[columns * m] + wanted[columns * m + 1] + wanted[columns * m + 2];
   if (!isfinite(sum)) return 0;
@@ -157,7 +157,6 @@ int aim(const Aim *a, const double *state, const double *wanted, int columns, in
     const double otherwise = !seen && columns > 6 ? goal[6] : yaw;
     const double look = seen ? heading(a, m, from, seen, best, positions, otherwise) : otherwise;
     turn_towards(q, look, a->turns_rad[m], row + 6);
-    if (m == 0) memcpy(first, goal + 3, 3 * sizeof *first), first[3] = look;
   }
   return 1;
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codegen import FLAGS, as_bytes, doubles, load_library
+from shoal.codegen import FLAGS, as_bytes, load_library
 from shoal.control.base import Neighbours
 from shoal.control.nmpc.problem import Problem
 from shoal.control.settings import NmpcSettings
@@ -33,8 +33,6 @@ class CompiledAim:
 
     def __init__(self, problem: Problem, library: ctypes.PyDLL) -> None:
         self._problem, self._aim, self._shift = problem, library.aim, library.shift
-        self._first = doubles(4)
-        self._first_values = np.frombuffer(self._first)
 
     @staticmethod
     def of(problem: Problem) -> CompiledAim | None:
@@ -70,19 +68,15 @@ class CompiledAim:
             )
         )  # fmt: skip
 
-    def fill(
-        self, state: Array, wanted: Array, known: Neighbours, must_see: frozenset[str], cold: bool
-    ) -> tuple[Array, float] | None:
-        """Goal and neighbours; the wanted velocity (3,) and heading of now, or None when the reference is not finite.
+    def fill(self, state: Array, wanted: Array, known: Neighbours, must_see: frozenset[str], cold: bool) -> bool:
+        """Goal and neighbours; whether the reference is finite, else nothing was done.
 
         `wanted` (N+1, 6 or 7): position, velocity and perhaps heading. `cold`: there is no guess yet.
         """
         seen = bytes([name in must_see for name in known.names])
         neighbours = len(known.names), as_bytes(known.positions_m), as_bytes(known.margins_m), seen
         given = as_bytes(state), as_bytes(wanted), wanted.shape[1], *neighbours, int(cold)
-        if not self._aim(self._numbers, *given, self._first):
-            return None
-        return self._first_values[:3], self._first[3]
+        return bool(self._aim(self._numbers, *given))
 
     def shift(self, state: Array, index: bytes, share: bytes, fastest: bytes) -> None:
         """The guess moved on: point m is at `share` (float64) of the way from `index` (int32) to the next."""

@@ -16,7 +16,7 @@ from shoal.control.nmpc.nmpc import Goal, Nmpc, Others, Solution, formulation_fo
 from shoal.control.nmpc.others import arrange, choose
 from shoal.control.pid import PidController, PidSettings
 from shoal.control.settings import NmpcSettings
-from shoal.control.steady_thrust import SteadyThrust
+from shoal.control.steady_thrust import ThrustAlong, accelerations
 from shoal.errors import ShoalError
 from shoal.frames import yaw_of
 from shoal.guidance.give_way import give_way, headings
@@ -45,7 +45,7 @@ class NmpcController(Controller):
         self._compiling: Compiling | None = None
         self._stand_in: PidController | None = None  # steers until the solver is compiled
         self._build(context.vehicle)
-        self._steady = SteadyThrust(context.vehicle)
+        self._along = ThrustAlong(context.vehicle, len(settings.steps_s))
         self._solved_s = -math.inf
         self._kept_yaw_rad: float | None = None  # while the position is not reliable
 
@@ -78,7 +78,7 @@ class NmpcController(Controller):
             self.nmpc.set_vehicle(vehicle)
         else:
             self._build(vehicle)
-        self._steady = SteadyThrust(vehicle)
+        self._along = ThrustAlong(vehicle, len(self.settings.steps_s))
 
     def apply(self, settings: Any) -> None:
         """New weights, limits and penalties from the next step on."""
@@ -105,22 +105,28 @@ class NmpcController(Controller):
             return replace(output, issues=(*output.issues, Issue(Code.SOLVER_COMPILING, Severity.WARNING)))
         nmpc, state = self.nmpc, estimate.state
         times_s = estimate.start_s + nmpc.times_s
-        found: tuple[Array, float] | None  # velocity and heading to go with now
         if not estimate.position_reliable:
             finite = math.isfinite(float(directive.setpoint.at(times_s).positions_m.sum()))
-            found = self._stay(state) if finite else None
+            wanted_mps = self._stay(state) if finite else None
         else:
             self._kept_yaw_rad = None
-            found = self._aim(state, directive, neighbours.at(times_s), times_s)
-        if found is None:
+            wanted_mps = self._aim(state, directive, neighbours.at(times_s), times_s)
+        if wanted_mps is None:
             return self._failed(estimate, Issue(Code.REFERENCE_NOT_FINITE, Severity.WARNING))
-        steady_N = self._steady(*found, estimate.wrench, estimate.current_mps)
+        free_N = self._needed_N(wanted_mps, estimate)
         elapsed_s = max(0.0, t_s - self._solved_s)
-        solution = nmpc.improve(state, estimate.previous_N, estimate.wrench, estimate.current_mps, elapsed_s, steady_N)
+        solution = nmpc.improve(state, estimate.previous_N, estimate.wrench, estimate.current_mps, elapsed_s, free_N)
         self._solved_s = t_s
         if not solution.usable:
             return self._failed(estimate, Issue(Code.SOLVER_FAILED, Severity.WARNING, value=float(solution.status)))
         return self._output(solution, times_s)
+
+    def _needed_N(self, wanted_mps: Array, estimate: Estimate) -> Array:
+        """(N,n) for the reference's own motion, as headed by then: no cost pulls the vehicle off a curved path."""
+        problem = self.nmpc.problem
+        changes = accelerations(wanted_mps, problem.steps_s)
+        headed = problem.quaternion_ref[:-1]
+        return self._along(wanted_mps[:-1], changes, headed, estimate.wrench, estimate.current_mps)
 
     @staticmethod
     def _output(s: Solution, times_s: Array) -> ControlOutput:
@@ -133,15 +139,16 @@ class NmpcController(Controller):
         here = np.array([estimate.start_s]), estimate.state[None, :]
         return ControlOutput(estimate.previous_N, *here, issues=(issue,), usable=False)
 
-    def _aim(self, state: Array, directive: Directive, known: Neighbours, times_s: Array) -> tuple[Array, float] | None:
-        """Along the reference, around and in sight of the neighbours; None when the reference is not finite."""
+    def _aim(self, state: Array, directive: Directive, known: Neighbours, times_s: Array) -> Array | None:
+        """Along the reference, around and in sight of the neighbours; its velocities, or None when it is not finite."""
         setpoint, partners = directive.setpoint, directive.partners
         must_see = directive.must_see - partners.keys()  # of those the partner's own view says what must be seen
         compiled, cold = self.nmpc.compiled_aim, self.nmpc.needs_cold_start
         if compiled is not None and not partners:
             if self.nmpc.has_views:
                 self.nmpc.set_views({})
-            return compiled.fill(state, setpoint.columns_at(times_s), known, must_see, cold)
+            columns = setpoint.columns_at(times_s)
+            return columns[:, 3:6] if compiled.fill(state, columns, known, must_see, cold) else None
         wanted = setpoint.at(times_s)
         if not math.isfinite(float(wanted.positions_m.sum())):
             return None
@@ -158,9 +165,9 @@ class NmpcController(Controller):
         around = [name not in partners for name in known.names]  # nobody gives way to its partner
         target = give_way(wanted.positions_m, own_m, known.positions_m[around], soft_m, rule)
         self.nmpc.fill(state, Goal(target, wanted.velocities_mps, yaw), others)
-        return wanted.velocities_mps[0], float(yaw[0])
+        return wanted.velocities_mps
 
-    def _stay(self, state: Array) -> tuple[Array, float]:
+    def _stay(self, state: Array) -> Array:
         """Stop and keep the heading: bearings from a position that may be metres off would turn us away."""
         points, ring = len(self.nmpc.times_s), self.settings.ring
         self.nmpc.needs_cold_start = True  # the last solution began metres from here
@@ -169,6 +176,7 @@ class NmpcController(Controller):
         yaw, here = self._kept_yaw_rad, state[POSITION].copy()
         if ring.form != "off":  # whose goal is its middle
             here[0:2] += ring.radius_m * math.cos(yaw), ring.radius_m * math.sin(yaw)
-        goal = Goal(np.tile(here, (points, 1)), np.zeros((points, 3)), np.full(points, yaw))
+        still = np.zeros((points, 3))
+        goal = Goal(np.tile(here, (points, 1)), still, np.full(points, yaw))
         self.nmpc.fill(state, goal, Others.none(self._most, points))
-        return np.zeros(3), yaw
+        return still

@@ -27,7 +27,7 @@ class Inputs(Protocol):
     upper: Array  # (m,)
 
     def of_thrust(self, thrust_N: Array) -> Array:
-        """(m,) of thrust (n,)."""
+        """(…,m) of thrust (…,n)."""
         ...
 
     def thrust_N(self, inputs: Array) -> Array:
@@ -54,11 +54,11 @@ class ThrusterInputs:
         self._count = vehicle.input_count
         self.matrix = _widened(vehicle.input_matrix)
         self.lower, self.upper = _bounds(vehicle.input_min_N, vehicle.input_max_N)
-        self._padding = np.zeros(len(self.lower) - self._count)
+        self._padding = len(self.lower) - self._count
 
     def of_thrust(self, thrust_N: Array) -> Array:
         """The thrust, and zeros."""
-        return thrust_N if len(self._padding) == 0 else np.concatenate([thrust_N, self._padding])
+        return _padded(thrust_N, self._padding)
 
     def thrust_N(self, inputs: Array) -> Array:
         """Without the padding."""
@@ -84,11 +84,11 @@ class WrenchInputs:
         self.lower, self.upper = _bounds(
             positive.T @ self._least + negative.T @ self._most, positive.T @ self._most + negative.T @ self._least
         )
-        self._rank, self._padding = rank, np.zeros(len(self.lower) - rank)
+        self._rank, self._padding = rank, len(self.lower) - rank
 
     def of_thrust(self, thrust_N: Array) -> Array:
         """Vᵀu; what cancels out is lost."""
-        return np.concatenate([self._v.T @ thrust_N, self._padding])
+        return _padded(thrust_N @ self._v, self._padding)
 
     def thrust_N(self, inputs: Array) -> Array:
         """V w, or the nearest wrench that there is thrust for."""
@@ -96,6 +96,11 @@ class WrenchInputs:
         if thrust.ndim > 1 or (np.all(thrust >= self._least) and np.all(thrust <= self._most)):
             return np.clip(thrust, self._least, self._most)
         return self._allocate(self._b @ thrust)
+
+
+def _padded(inputs: Array, spare: int) -> Array:
+    """With zeros for the inputs without effect."""
+    return inputs if spare == 0 else np.concatenate([inputs, np.zeros((*inputs.shape[:-1], spare))], axis=-1)
 
 
 def _widened(matrix: Array) -> Array:

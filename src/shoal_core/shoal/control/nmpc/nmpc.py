@@ -116,7 +116,7 @@ class Nmpc:
         model = VehicleModel(vehicle)
         self._trim, self._top_mps = inputs.of_thrust(model.trim()), model.top_speed_mps()
         p.block("theta")[:] = parameter_vector(vehicle, p.formulation.structure, inputs.matrix)
-        p.limits[0], p.limits[1], p.limits[2] = inputs.lower, inputs.upper, self._trim
+        p.limits[0], p.limits[1], p.free[:] = inputs.lower, inputs.upper, self._trim
         self.apply(self._given)
         self.needs_cold_start = True
 
@@ -141,7 +141,7 @@ class Nmpc:
             terminal[:2, :], terminal[:, :2] = 0.0, 0.0
         p.block("terminal")[:] = terminal.ravel()
         p.weights[:] = 2 * np.array([w.thrust, w.proximal, w.thrust_rate])
-        p.limits[4] = settings.thrust_step_N
+        p.limits[3] = settings.thrust_step_N
         p.penalties[:, 0] = [getattr(pen, f"{price}_{k}") for k in ("soft", "hard") for price in p.formulation.prices]
         p.penalties[:, 1] = pen.quadratic
         self._reach_m = settings.approach.reach_m + settings.approach.speed_mps * self.times_s
@@ -184,14 +184,14 @@ class Nmpc:
         wrench: Array,
         current: Array,
         elapsed_s: float,
-        steady_N: Array | None = None,
+        free_N: Array | None = None,
     ) -> Solution:
         """One step; `elapsed_s` since the last one says how far the guess is shifted.
 
-        `steady_N` (n,) is the zero of the input cost: what keeps the wanted motion going; None: the trim.
+        `free_N` (N,n) or (n,) is the zero of the input cost: what the wanted motion needs; None: the trim.
         """
         self.fill(x0, goal, others)
-        return self.improve(x0, previous_N, wrench, current, elapsed_s, steady_N)
+        return self.improve(x0, previous_N, wrench, current, elapsed_s, free_N)
 
     def fill(self, x0: Array, goal: Goal, others: Others) -> None:
         """Goal and neighbours of the next solution."""
@@ -205,13 +205,13 @@ class Nmpc:
         wrench: Array,
         current: Array,
         elapsed_s: float,
-        steady_N: Array | None = None,
+        free_N: Array | None = None,
     ) -> Solution:
         """`solve` with the goal and the neighbours that were filled in."""
         p = self.problem
-        p.limits[2] = self._trim if steady_N is None else self._inputs.of_thrust(steady_N)
+        p.free[:] = self._trim if free_N is None else self._inputs.of_thrust(free_N)
         self._wrench[:], self._current[:] = wrench, current
-        p.limits[3] = self._inputs.of_thrust(previous_N)
+        p.limits[2] = self._inputs.of_thrust(previous_N)
         status = FAILED
         if not self.needs_cold_start:
             self._guess_shifted(x0, elapsed_s)

@@ -25,7 +25,8 @@ class Problem:
         self.stages = np.zeros((n + 1, sum(formulation.stage_sizes.values())))
         self.globals = np.zeros(sum(formulation.global_sizes.values()))
         self.weights = np.zeros(3)  # thrust, proximal, rate of the first step
-        self.limits = np.zeros((5, nu))  # lower, upper, trim, previous command, largest change in the first step
+        self.limits = np.zeros((4, nu))  # lower, upper, previous command, largest change in the first step
+        self.free = np.zeros((n, nu))  # inputs that cost nothing: what the wanted motion needs
         self.penalties = np.zeros((2 * len(formulation.prices), 2))  # soft ones, then hard ones: l1, l2
         self.max_step = np.array([1.0, 0.5, 1.0])  # position m, quaternion, velocities: trust region of an iteration
         self.report = np.zeros(len(REPORT))

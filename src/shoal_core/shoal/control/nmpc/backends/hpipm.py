@@ -169,17 +169,17 @@ class Hpipm:
         """Write the QP; returns the cost at the guess."""
         p, at, st, scale = self.problem, self.layout, self.stages, self._scale
         thrust, proximal, rate = p.weights
-        lower, upper, trim, previous, change = p.limits
+        lower, upper, previous, change = p.limits
         hessian = scale[1:, None, None] * st.hessian[1:]
         hessian[-1] += st.terminal_hessian
         hessian[:, range(p.formulation.nx), range(p.formulation.nx)] += REGULARISATION
         gradient = scale[1:, None] * st.gradient[1:]
         gradient[-1] += st.terminal_gradient
-        from_trim = p.u - trim
+        from_free = p.u - p.free
         from_previous = p.u[0] - previous
         per_u = scale[:-1] * (thrust + proximal)
         per_u[0] += rate
-        on_u = (scale[:-1] * thrust)[:, None] * from_trim
+        on_u = (scale[:-1] * thrust)[:, None] * from_free
         on_u[0] += rate * from_previous
         qp[H][self._h_x] = hessian.ravel()
         qp[H][self._h_u] = np.repeat(per_u, p.u.shape[1])
@@ -200,7 +200,7 @@ class Hpipm:
         high[0] = np.minimum(upper, np.maximum(lower + 1e-3, previous + change))
         qp[LBX][at.u], qp[UBX][at.u] = low - p.u, high - p.u
         on_states = float(scale @ st.cost + st.terminal_cost[0])
-        on_inputs = float((scale[:-1] * thrust) @ (from_trim**2).sum(axis=1) + rate * from_previous @ from_previous)
+        on_inputs = float((scale[:-1] * thrust) @ (from_free**2).sum(axis=1) + rate * from_previous @ from_previous)
         return on_states + on_inputs / 2
 
 

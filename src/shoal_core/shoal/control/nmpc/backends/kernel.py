@@ -89,7 +89,7 @@ class Kernel:
         p = self._problem = problem
         self.sizes = (library.stage_bytes * (count + 1) // 8 + 8, library.iw_size, library.w_size)
         self._step = library.step
-        arrays = [p.x, p.u, p.steps_s, p.stages, p.globals, p.weights, p.limits, p.penalties, p.max_step]
+        arrays = [p.x, p.u, p.steps_s, p.stages, p.globals, p.weights, p.limits, p.free, p.penalties, p.max_step]
         self._head = [ctypes.c_int(count), *map(_pointer, arrays)]
         self._report = _pointer(p.report)
 

@@ -69,15 +69,16 @@ class Program:
 
 @lru_cache(maxsize=8)
 def build_program(formulation: Formulation, steps_s: tuple[float, ...], exact: bool) -> Program:
-    """Variables z, parameters (x₀, stages, globals, weights, trim, previous, penalties), cost, rows."""
+    """Variables z, parameters (x₀, stages, globals, weights, free, previous, penalties), cost, rows."""
     n, nx, nu, prices = len(steps_s), formulation.nx, formulation.nu, 2 * len(formulation.prices)
     layout = Layout(formulation, n, shared_slacks=False)
     z = ca.MX.sym("z", layout.size)
     per_stage, on_all = sum(formulation.stage_sizes.values()), sum(formulation.global_sizes.values())
-    sizes = [nx, (n + 1) * per_stage, on_all, 3, nu, nu, 2 * prices]
+    sizes = [nx, (n + 1) * per_stage, on_all, 3, n * nu, nu, 2 * prices]
     p = ca.MX.sym("p", sum(sizes))
-    x0, stages, g, weights, trim, previous, penalties = ca.vertsplit(p, np.cumsum([0, *sizes]).tolist())
+    x0, stages, g, weights, free, previous, penalties = ca.vertsplit(p, np.cumsum([0, *sizes]).tolist())
     stages, penalties = ca.reshape(stages, -1, n + 1), ca.reshape(penalties, 2, prices)
+    free = ca.reshape(free, nu, n)
     x = [x0, *(z[i.tolist()] for i in layout.x)]
     u = [z[i.tolist()] for i in layout.u]
     s = [z[i.tolist()] for i in layout.s]  # of stages 1…N
@@ -91,7 +92,7 @@ def build_program(formulation: Formulation, steps_s: tuple[float, ...], exact: b
         r = residual_of(x[k], stages[:, k], g)
         cost += scale[k] / 2 * ca.dot(w, r * r)
         if k < n:
-            cost += scale[k] * weights[0] / 2 * ca.sumsqr(u[k] - trim)
+            cost += scale[k] * weights[0] / 2 * ca.sumsqr(u[k] - free[:, k])
             constraints.append(x[k + 1] - step(x[k], u[k], steps_s[k], g))  # fatrop wants this sign
         if k > 0:
             cost += ca.dot(l1, s[k - 1]) + ca.dot(l2, s[k - 1] ** 2) / 2
@@ -200,11 +201,11 @@ class Converged:
     def iterate(self, max_iterations: int, tolerance: float) -> int:
         """Solve; the arguments are about QPs and ignored. 0 converged, 1 feasible, ≥ 2 failed (guess unchanged)."""
         p, at = self.problem, self.layout
-        lower, upper, trim, previous, change = p.limits
+        lower, upper, previous, change = p.limits
         self._lower[at.u], self._upper[at.u] = lower, upper
         self._lower[at.u[0]] = np.maximum(lower, np.minimum(upper - 1e-3, previous - change))
         self._upper[at.u[0]] = np.minimum(upper, np.maximum(lower + 1e-3, previous + change))
-        parts = [p.x[0], p.stages, p.globals, p.weights, trim, previous, p.penalties]
+        parts = [p.x[0], p.stages, p.globals, p.weights, p.free, previous, p.penalties]
         parameters = np.concatenate([part.ravel() for part in parts])
         guess = np.zeros(at.size)
         guess[at.x], guess[at.u], guess[at.s] = p.x[1:], p.u, self._slack

@@ -7,12 +7,12 @@
 
 #include "linearise.h"
 
-/* weights: input, proximal, rate (stage 0). limits: lo, hi, trim, previous command, rate limit per stage 0: 5×NU.
- * max_step: position, quaternion, velocity. x (n+1)×NX and u n×NU are read as the guess and overwritten. */
+/* weights: input, proximal, rate (stage 0). limits: lo, hi, previous command, rate limit of stage 0: 4×NU.
+ * free, n×NU: the inputs that cost nothing. * max_step: position, quaternion, velocity. x (n+1)×NX and u n×NU are read as the guess and overwritten. */
 int rti_step(int n, double *x, double *u, const double *dt, const double *sp, const double *g, const double *weights,
-             const double *limits, const double *penalties, const double *max_step, int max_iter, double tol,
-             Stage *st, casadi_int *iw, double *w, Report *rep) {
-  const double *lo = limits, *hi = limits + NU, *trim = limits + 2 * NU, *prev = limits + 3 * NU, *rate = limits + 4 * NU;
+             const double *limits, const double *free, const double *penalties, const double *max_step, int max_iter,
+             double tol, Stage *st, casadi_int *iw, double *w, Report *rep) {
+  const double *lo = limits, *hi = limits + NU, *prev = limits + 2 * NU, *rate = limits + 3 * NU;
   Penalty pen[2 * PRICES]; /* soft ones, then hard ones */
   if (n >= MAXN) return 3;
   for (int i = 0; i < 2 * PRICES; ++i) {
@@ -28,11 +28,11 @@ int rti_step(int n, double *x, double *u, const double *dt, const double *sp, co
     if (k == n) continue;
     const double scale = dt[k] / 0.1;
     for (int i = 0; i < NU; ++i) {
-      const double ui = u[NU * k + i];
+      const double ui = u[NU * k + i], off = ui - free[NU * k + i];
       const double wr = k ? 0 : weights[2];
       s->R[i] = scale * (weights[0] + weights[1]) + wr;
-      s->r[i] = scale * weights[0] * (ui - trim[i]) + wr * (ui - prev[i]);
-      rep->cost += 0.5 * (scale * weights[0] * (ui - trim[i]) * (ui - trim[i]) + wr * (ui - prev[i]) * (ui - prev[i]));
+      s->r[i] = scale * weights[0] * off + wr * (ui - prev[i]);
+      rep->cost += 0.5 * (scale * weights[0] * off * off + wr * (ui - prev[i]) * (ui - prev[i]));
       s->lo[i] = (k ? lo[i] : fmax(lo[i], fmin(hi[i] - 1e-3, prev[i] - rate[i]))) - ui;
       s->hi[i] = (k ? hi[i] : fmin(hi[i], fmax(lo[i] + 1e-3, prev[i] + rate[i]))) - ui;
     }
