@@ -60,12 +60,17 @@ def rotation_matrix(quaternion: Array) -> Array:
     q = np.asarray(quaternion, dtype=float)
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    found = np.empty((*q.shape[:-1], 3, 3))
+    found[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    found[..., 0, 1] = 2 * (x * y - w * z)
+    found[..., 0, 2] = 2 * (x * z + w * y)
+    found[..., 1, 0] = 2 * (x * y + w * z)
+    found[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    found[..., 1, 2] = 2 * (y * z - w * x)
+    found[..., 2, 0] = 2 * (x * z - w * y)
+    found[..., 2, 1] = 2 * (y * z + w * x)
+    found[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return found
 
 
 def from_yaw(yaw_rad: Array | float) -> Array:

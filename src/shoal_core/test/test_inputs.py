@@ -12,13 +12,13 @@ from shoal.benchmarks.growth import Case, vehicle_of
 from shoal.control.nmpc.backends import choose_backend
 from shoal.control.nmpc.backends.hpipm import HpipmVm
 from shoal.control.nmpc.formulation import Formulation
-from shoal.control.nmpc.inputs import ThrusterInputs, WrenchInputs, padded
+from shoal.control.nmpc.inputs import ThrusterInputs, WrenchInputs
 from shoal.control.nmpc.nmpc import Nmpc, formulation_for
 from shoal.control.nmpc.problem import Problem
 from shoal.control.settings import NmpcSettings
 from shoal.vehicles.allocation import axis_weights
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.parameters import parameter_vector, structure_of
+from shoal.vehicles.parameters import padded, parameter_vector, structure_of
 from solver_problems import randomise, rov, scene
 from vehicles_for_tests import full_matrices, shipped, with_thrusters
 

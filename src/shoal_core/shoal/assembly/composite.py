@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.assembly.joints import Assembly, Pose
 from shoal.errors import ShoalError
-from shoal.frames import matrix
+from shoal.frames import matrix, multiply
 from shoal.messages.state import ATTITUDE, POSITION, TWIST
 from shoal.vehicles.actuators import Thruster
 from shoal.vehicles.description import Hull, Vehicle
@@ -33,20 +34,34 @@ class Composite:
     poses: Mapping[str, Pose]  # every module's body frame in the composite's
     inputs: Mapping[str, slice]  # every module's share of the composite's inputs
 
+    @cached_property
+    def twists(self) -> dict[str, Array]:
+        """(6,6) of every module: its ν from the composite's; see `Pose.twist`."""
+        return {name: pose.twist() for name, pose in self.poses.items()}
+
+    @cached_property
+    def _backs(self) -> dict[str, tuple[Pose, Array]]:
+        """The composite's frame in every module's, and its twist."""
+        backs = {name: pose.inverse() for name, pose in self.poses.items()}
+        return {name: (back, back.twist()) for name, back in backs.items()}
+
     def module_states(self, state: Array) -> dict[str, Array]:
         """The modules' states (13,) read off the composite's."""
-        root = Pose(state[POSITION], state[ATTITUDE])
+        position_m, attitude, turn = state[POSITION], state[ATTITUDE], matrix(state[ATTITUDE])
         found = {}
         for name, pose in self.poses.items():
-            own = root.then(pose)
-            found[name] = np.concatenate([own.position_m, own.attitude, pose.twist() @ state[TWIST]])
+            its = multiply(attitude, pose.attitude)
+            own = found[name] = np.empty(13)
+            own[POSITION] = position_m + turn @ pose.position_m
+            own[ATTITUDE] = its / np.linalg.norm(its)
+            own[TWIST] = self.twists[name] @ state[TWIST]
         return found
 
     def state_from(self, name: str, state: Array) -> Array:
         """The composite's state as one module's (13,) shows it."""
-        back = self.poses[name].inverse()
+        back, twist = self._backs[name]
         root = Pose(state[POSITION], state[ATTITUDE]).then(back)
-        return np.concatenate([root.position_m, root.attitude, back.twist() @ state[TWIST]])
+        return np.concatenate([root.position_m, root.attitude, twist @ state[TWIST]])
 
     def joined(self, modules: Mapping[str, Vehicle], states: Mapping[str, Array]) -> Array:
         """The composite's state right after its modules have been joined: pose of the first, momentum of all.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +109,10 @@ class Assembly:
 
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Sets of modules that move as one, singles included, in the order of `modules`."""
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
         root = {name: name for name in self.modules}
 
         def find(name: str) -> str:

@@ -90,13 +90,14 @@ def _composite(assembly: Assembly) -> Way:
     whole, _ = _start(assembly)
     stepper = Plant([composite.vehicle], whole[None]).stepper(0, SUBSTEPS)
     thrust_N = np.concatenate(_thrust(assembly))
-    stepper.inputs[2][:] = thrust_N
-    thruster = stepper.inputs[4].reshape(-1, len(thrust_N))  # columns one after the other
+    n, room = len(thrust_N), len(stepper.inputs[2])  # inputs that only fill up stay zero
+    stepper.inputs[2][:n] = thrust_N
+    thruster = stepper.inputs[4].reshape(-1, room)  # columns one after the other
     thruster[2:4] = 0.0  # neither lag nor dead band
 
     def steps(count: int) -> Array:
         state, result, call = stepper.inputs[0], stepper.outputs[0], stepper.call
-        state[:13], state[13:] = whole, thrust_N
+        state[:13], state[13 : 13 + n] = whole, thrust_N
         for _ in range(count // SUBSTEPS):
             call()
             state[:] = result

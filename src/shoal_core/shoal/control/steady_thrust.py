@@ -14,7 +14,7 @@ from shoal.messages.state import TWIST, VELOCITY
 from shoal.vehicles.allocation import Allocator
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import ode_function
-from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, roomy_structure
 
 Array = NDArray[np.float64]
 JUMP_MPS2 = 0.5  # a reference that changes its speed faster than this is one that jumps
@@ -65,12 +65,14 @@ class ThrustAlong:
     """Feed-forward for level motion through a number of points: weight, water, what is unexplained, and inertia."""
 
     def __init__(self, vehicle: Vehicle, points: int) -> None:
-        structure = structure_of(vehicle)
+        structure = roomy_structure(vehicle)
         self._call = Buffered(_function(structure, points))
         against = -wrench_to_inputs(vehicle) @ mass_matrix(vehicle)  # thrust against an acceleration
-        self._shape = points, vehicle.input_count
+        self._shape, self._count = (points, structure.thruster_count), vehicle.input_count
         self._inputs = self._call.inputs[:5]
-        fixed = parameter_vector(vehicle, structure), against.T.ravel(), vehicle.thrust_min_N, vehicle.thrust_max_N
+        spare = structure.thruster_count - self._count  # inputs that only fill up
+        limits_N = [np.pad(limit_N, (0, spare)) for limit_N in (vehicle.thrust_min_N, vehicle.thrust_max_N)]
+        fixed = parameter_vector(vehicle, structure), np.pad(against.T, ((0, 0), (0, spare))).ravel(), *limits_N
         for buffer, value in zip(self._call.inputs[5:], fixed, strict=True):
             buffer[:] = value
 
@@ -82,7 +84,7 @@ class ThrustAlong:
         for buffer, value in zip(self._inputs, given, strict=True):
             buffer[:] = value.ravel()
         self._call.call()
-        return self._call.outputs[0].reshape(self._shape).copy()
+        return self._call.outputs[0].reshape(self._shape)[:, : self._count].copy()
 
 
 class SteadyThrust:

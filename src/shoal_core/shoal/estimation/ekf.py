@@ -22,7 +22,7 @@ from shoal.frames import multiply
 from shoal.messages.odometry import Odometry
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.parameters import parameter_vector, structure_of
+from shoal.vehicles.parameters import parameter_vector, roomy_structure
 from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
@@ -97,7 +97,8 @@ class StateEstimator:
 
     def _load(self, vehicle: Vehicle) -> None:
         """The filter for a vehicle's structure and numbers."""
-        structure, scale = structure_of(vehicle), VehicleScale.of(vehicle)
+        structure, scale = roomy_structure(vehicle), VehicleScale.of(vehicle)
+        self._inputs = vehicle.input_count
         s = self._fitted = scale.fit(self.settings)
         self._unknown = np.repeat(np.square([20.0 * scale.force, 2.0 * scale.moment, 0.2]), 3)  # N, N m, m/s at first
         self._filter = f = make_filter(structure)
@@ -128,7 +129,7 @@ class StateEstimator:
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description; the state and what is known of it stay."""
         kept = self._filter
-        if structure_of(vehicle) == kept.structure:
+        if vehicle.input_count == self._inputs and roomy_structure(vehicle) == kept.structure:
             kept.theta[:] = parameter_vector(vehicle, kept.structure)
             return
         self._load(vehicle)

@@ -51,15 +51,15 @@ class Filter(ABC):
     @staticmethod
     def _set(model: Buffered, state: Array, force_N: Array, segment: Segment) -> None:
         x, force, command, left, h, *_ = model.inputs
-        x[:], force[:] = state, force_N
-        count = len(command)
-        h[0], command[:], left[:count], left[count:] = segment
+        n, room = len(force_N), len(command)  # inputs that only fill up stay zero
+        x[:], force[:n] = state, force_N
+        h[0], command[:n], left[:n], left[room : room + n] = segment
 
     def step(self, state: Array, force_N: Array, segment: Segment) -> tuple[Array, Array]:
         """The model's next state under the estimated disturbances, and the thrusters' force by then."""
         self._set(self._step, state, force_N, segment)
         self._step.call()
-        return self._step.outputs[0].copy(), self._step.outputs[1].copy()
+        return self._step.outputs[0].copy(), self._step.outputs[1][: len(force_N)].copy()
 
     @abstractmethod
     def predict(self, force_N: Array, segment: Segment) -> Array:
@@ -89,7 +89,7 @@ class CompiledFilter(Filter):
         self._transition.call()
         self._predict(*self._predict_arguments)
         self.state[:] = self._next_x
-        return self._next_force.copy()
+        return self._next_force[: len(force_N)].copy()
 
     def correct(self, measured: Array) -> int:
         return int(self._correct(*self._correct_arguments, as_bytes(measured)))
@@ -111,7 +111,7 @@ class CasadiFilter(Filter):
         s[0][:], s[1][:], s[2][:], s[3][:] = self.covariance, top, self.process, segment.duration_s
         self._spread.call()
         self.state[:], self.covariance[:] = next_x, self._spread.outputs[0]
-        return next_force.copy()
+        return next_force[: len(force_N)].copy()
 
     def correct(self, measured: Array) -> int:
         given = self.covariance, self.variance, self.state, self.disturbances, self.believed, self.gate, measured

@@ -35,7 +35,7 @@ from shoal.estimation.thruster_tests import FEWEST_ROWS, Row, answer, opposed, v
 from shoal.frames import matrix
 from shoal.messages.state import ATTITUDE, TWIST
 from shoal.vehicles.description import Vehicle
-from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, roomy_structure
 from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
@@ -108,6 +108,7 @@ class ThrusterWatch:
         self._missing = MissingAcceleration(BANDWIDTH_RADPS, count)
         self._at_once = MissingAcceleration(SUDDEN_RADPS, count)
         self._fixed = np.array([t.kind == "fixed" for t in vehicle.thrusters for _ in range(t.inputs)])
+        self._watched = bool(self._fixed.any())  # of azimuths alone none is ever suspected
         self.faults: dict[int, ThrusterFault] = {}
         self._excused_s: dict[int, float] = {}
         self._water = ChangedWater()
@@ -119,9 +120,10 @@ class ThrusterWatch:
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other numbers, or some thrusters without effect."""
         before = self._per_thrust
-        structure = structure_of(vehicle)
-        self._acceleration = Buffered(coasting(structure))
-        self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
+        if self._watched:
+            structure = roomy_structure(vehicle)
+            self._acceleration = Buffered(coasting(structure))
+            self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         self._mass, self._used = mass_matrix(vehicle), vehicle.input_matrix
         self._per_thrust = np.linalg.inv(self._mass) @ self._used
         if before is not None:
@@ -164,6 +166,8 @@ class ThrusterWatch:
 
         Whether other thrusters are to be used from now on.
         """
+        if not self._watched:
+            return False
         if not self._missing.begun:
             self._missing.begin(measured[TWIST])
             self._at_once.begin(measured[TWIST])

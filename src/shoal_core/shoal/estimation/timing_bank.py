@@ -24,7 +24,7 @@ from shoal.estimation.timing_scores import make_scores
 from shoal.messages.state import RATE
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.dynamics import Dynamics
-from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.parameters import Structure, mass_matrix, parameter_vector, roomy_structure
 from shoal.vehicles.scale import VehicleScale, scales_with
 
 Array = NDArray[np.float64]
@@ -128,7 +128,7 @@ class TimingBank:
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Other numbers, the same thrusters."""
-        structure = structure_of(vehicle)
+        structure = roomy_structure(vehicle)
         self._acceleration = Buffered(_angular_acceleration(structure))
         self._acceleration.inputs[2][:] = parameter_vector(vehicle, structure)
         inverse = np.linalg.inv(mass_matrix(vehicle))

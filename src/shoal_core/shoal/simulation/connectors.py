@@ -7,6 +7,7 @@ within their area of acceptance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +23,9 @@ Array = NDArray[np.float64]
 BOUNCE_S = 0.5  # after a hard touch, in which nothing is caught
 APART_M = 0.03  # between magnets that have been let go of: from here on they may catch again
 ALONGSIDE = 3.0  # times the area of acceptance, for sides that others hold together
+SOON_M, NOW_M = 0.10, 0.02  # between two circles around hulls: may touch within a control period, within a substep
+CLEAR_M = 0.001  # between two hulls: no corner is pressed in
+PULLED_M = 0.03  # between two magnets, from where on none pulls
 OUTWARDS = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
@@ -78,6 +82,8 @@ class Connectors:
         self._plant, self._names, self.connector = plant, names, connector or Connector()
         self._half_m = [np.array(v.vehicle.size_m[:2]) / 2 for v in plant.vehicles]
         self._reach_m = np.array([float(np.hypot(*half)) for half in self._half_m])
+        self._index = {name: i for i, name in enumerate(names)}
+        self._soon: list[tuple[int, int]] = []  # pairs that may touch within this control period
         self.armed: set[frozenset[str]] = set()  # pairs whose magnets are on
         self.impacts: list[tuple[float, str, str, float]] = []  # t_s, both, closing speed of a first touch
         self._touching: set[tuple[int, int]] = set()
@@ -89,15 +95,24 @@ class Connectors:
         self.armed = {frozenset(pair) for group in groups for pair in combinations(tuple(group), 2)}
 
     def near(self, joined: Iterable[Iterable[str]]) -> bool:
-        """Whether any two that are not joined might touch soon."""
-        return bool(self._close(0.10, joined))
+        """Whether any two that are not joined might touch soon; to be asked before the substeps of a period."""
+        self._soon = self._close(SOON_M, joined)
+        return bool(self._soon)
 
     def act(self, h: float, joined: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
         """Forces of one substep; returns pairs whose magnets have caught each other."""
+        group = {name: number for number, members in enumerate(joined) for name in members}
+        places = self._plant.states[:, :2].tolist()
         caught = []
-        for i, j in self._close(0.02, joined):
+        for i, j in self._soon:
+            (xi, yi), (xj, yj) = places[i], places[j]
+            if math.hypot(xj - xi, yj - yi) - self._reach_m[i] - self._reach_m[j] >= NOW_M:
+                continue
+            a, b = self._names[i], self._names[j]
+            if a in group and group[a] == group.get(b):  # joined within this period
+                continue
             if self._pair(i, j, h):
-                caught.append((self._names[i], self._names[j]))
+                caught.append((a, b))
         return caught
 
     def let_go(self, pair: frozenset[str]) -> None:
@@ -108,7 +123,7 @@ class Connectors:
         """Pairs of one body whose magnets lie against each other: they hold, too, though a third has caught first."""
         c, found = self.connector, []
         for a, b in combinations(members, 2):
-            one, two = self._body(self._names.index(a)), self._body(self._names.index(b))
+            one, two = self._body(self._index[a]), self._body(self._index[b])
             if _nearest_m(one, two) <= ALONGSIDE * c.accept_m:
                 found.append((a, b))
         return found
@@ -118,17 +133,37 @@ class Connectors:
         group = np.arange(-1, -1 - len(self._names), -1)  # by default, one's own
         for number, members in enumerate(joined):
             for name in members:
-                group[self._names.index(name)] = number
+                group[self._index[name]] = number
         at = self._plant.states[:, :2]
         gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - self._reach_m[:, None] - self._reach_m[None]
         chosen = np.triu((gaps < within_m) & (group[:, None] != group[None]), 1)
         return [(int(i), int(j)) for i, j in np.argwhere(chosen)]
 
+    def _gap_m(self, i: int, j: int) -> float:
+        """Two boxes are at least so far apart: by the axes of both, along one of which they are if they are at all."""
+        (xi, yi, *_), (xj, yj, *_) = self._plant.states[[i, j], :2].tolist()
+        yaw_i, yaw_j = (yaw_of(self._plant.states[k, ATTITUDE]) for k in (i, j))
+        (li, wi), (lj, wj) = self._half_m[i].tolist(), self._half_m[j].tolist()
+        dx, dy = xj - xi, yj - yi
+        c, s = abs(math.cos(yaw_j - yaw_i)), abs(math.sin(yaw_j - yaw_i))
+        ci, si, cj, sj = math.cos(yaw_i), math.sin(yaw_i), math.cos(yaw_j), math.sin(yaw_j)
+        return max(
+            abs(ci * dx + si * dy) - li - (c * lj + s * wj),
+            abs(ci * dy - si * dx) - wi - (s * lj + c * wj),
+            abs(cj * dx + sj * dy) - lj - (c * li + s * wi),
+            abs(cj * dy - sj * dx) - wj - (s * li + c * wi),
+        )
+
     def _pair(self, i: int, j: int, h: float) -> bool:
+        gap_m, pair = self._gap_m(i, j), frozenset((self._names[i], self._names[j]))
+        clear = gap_m > CLEAR_M
+        if clear and pair not in self.released and (gap_m > PULLED_M + CLEAR_M or pair not in self.armed):
+            self._touching.discard((i, j))
+            return False
         one, two = self._body(i), self._body(j)
         impulse, touched, closing = np.zeros(3), False, 0.0  # on the second, world, about its own origin
         lever = np.zeros(3)  # the same force on the first, opposite
-        for inner, outer, sign in ((one, two, -1.0), (two, one, 1.0)):
+        for inner, outer, sign in () if clear else ((one, two, -1.0), (two, one, 1.0)):
             for point, force, speed in self._pressed(inner, outer):
                 touched, closing = True, max(closing, speed)
                 impulse += h * _about(two, point, sign * force)
@@ -139,7 +174,6 @@ class Connectors:
                 self._hard_s[i, j] = self._plant.t_s
         (self._touching.add if touched else self._touching.discard)((i, j))
         latch = False
-        pair = frozenset((self._names[i], self._names[j]))
         if pair in self.released and _nearest_m(one, two) > APART_M:
             self.released.remove(pair)
         if pair in self.armed - self.released:
@@ -180,7 +214,7 @@ class Connectors:
         angle = float(np.arccos(np.clip(-out @ (two.turn @ OUTWARDS[m]), -1.0, 1.0)))
         normal, along = float(gap @ out), float(np.linalg.norm(gap - (gap @ out) * out))
         distance = float(np.linalg.norm(gap))
-        if angle > 0.5 or distance > 0.03:
+        if angle > 0.5 or distance > PULLED_M:
             return first[k], np.zeros(2), False
         pull = c.pull_N / (1 + (distance / c.reach_m) ** 2) * gap / max(distance, 1e-3)
         speed = float(np.linalg.norm(two.velocity_at(second[m]) - one.velocity_at(first[k])))

@@ -17,7 +17,7 @@ from shoal.vehicles.actuators import Devices
 from shoal.vehicles.curves import Curve
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.functions import plant_step_function, thruster_structure
-from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, roomy_structure
 
 Array = NDArray[np.float64]
 MOST_MPS2 = 20.0  # no vehicle accelerates like that, whatever its thrusters
@@ -77,8 +77,8 @@ class Plant:
         """An impulse (6,) in one vehicle's body frame: force and moment times time; on all that it is joined to."""
         for group in self._groups.values():
             if index in group.members:
-                twist = list(group.composite.poses.values())[group.members.index(index)].twist()
-                group.state[TWIST] += np.linalg.solve(mass_matrix(group.composite.vehicle), twist.T @ impulse)
+                twist = list(group.composite.twists.values())[group.members.index(index)]
+                group.state[TWIST] += np.linalg.solve(group.mass, twist.T @ impulse)
                 self._read_off(group)
                 return
         self.states[index, TWIST] += self._inverse_masses[index] @ impulse
@@ -156,12 +156,13 @@ class _Body:
         """State (13,) and forces (n,) after so many substeps; `water_mps` (K,3), None: still."""
         stepper = self.stepper(count, self._near_surface(state, count * self._substep_s))
         before, currents, command = stepper.inputs[0], stepper.inputs[1], stepper.inputs[2]
-        before[:13], before[13:] = state, force_N
+        n = len(force_N)  # inputs that only fill up stay zero
+        before[:13], before[13 : 13 + n] = state, force_N
         if water_mps is not None:
             currents[:] = water_mps.ravel()
-        command[:] = self._devices(command_N)
+        command[:n] = self._devices(command_N)
         stepper.call()
-        return stepper.outputs[0][:13].copy(), stepper.outputs[0][13:].copy()
+        return stepper.outputs[0][:13].copy(), stepper.outputs[0][13 : 13 + n].copy()
 
     def _near_surface(self, state: Array, duration_s: float) -> bool:
         """Whether any part of a submerged vehicle may come out of the water in this step: most runs need not ask."""
@@ -173,12 +174,13 @@ class _Body:
     def stepper(self, count: int, surface: bool = False) -> Buffered:
         if (count, surface) not in self._steppers:
             entry = self._entry
-            structure = structure_of(entry.vehicle, surface)
+            structure = roomy_structure(entry.vehicle, surface)
+            room = structure.thruster_count
             stepper = Buffered(
-                plant_step_function(structure, count, self._use_compiler, thruster_structure(entry.vehicle))
+                plant_step_function(structure, count, self._use_compiler, thruster_structure(entry.vehicle, room))
             )
             stepper.inputs[3][:] = parameter_vector(entry.vehicle, structure)
-            stepper.inputs[4][:] = _thruster_columns(entry)
+            stepper.inputs[4][:] = _thruster_columns(entry, room)
             stepper.inputs[5][:] = self._substep_s
             self._steppers[count, surface] = stepper
         return self._steppers[count, surface]
@@ -192,6 +194,11 @@ class _Group:
     composite: Composite
     body: _Body
     state: Array  # (13,) of the composite's frame
+
+    @cached_property
+    def mass(self) -> Array:
+        """(6,6) with added mass."""
+        return mass_matrix(self.composite.vehicle)
 
 
 def joined_vehicle(composite: Composite, modules: Sequence[PlantVehicle]) -> PlantVehicle:
@@ -215,12 +222,12 @@ def perfect(vehicle: Vehicle) -> PlantVehicle:
     return PlantVehicle(vehicle, np.ones(vehicle.input_count))
 
 
-def _thruster_columns(entry: PlantVehicle) -> Array:
-    """Of each input, as `plant_step_function` wants them; what a curve does is done before."""
+def _thruster_columns(entry: PlantVehicle, room: int) -> Array:
+    """Of each input, as `plant_step_function` wants them, and zeros up to `room`; what a curve does is done before."""
     rows = []
     for t in entry.vehicle.thrusters:
         limits = (0.0, t.max_forward_N) if t.kind == "azimuth" else (-t.max_reverse_N, t.max_forward_N)
         rows += [(*limits, t.time_constant_s, t.dead_band_N, 1.0, t.slew_radps, t.inflow_loss)] * t.inputs
     columns = np.array(rows).T
     columns[4] = entry.thrust_gain
-    return np.asarray(columns.ravel())
+    return np.asarray(np.pad(columns, ((0, 0), (0, room - columns.shape[1]))).ravel())

@@ -71,6 +71,14 @@ class Thruster:
         sign = -1.0 if self.reversed else 1.0
         return sign * (true or self.curve).force_N(self.curve.signal(sign * limited))
 
+    def produced_of(self, force_N: float, true: Curve | None = None) -> float:
+        """`produced_N` of one force, to the bit."""
+        limited = min(max(force_N, -self.max_reverse_N), self.max_forward_N)
+        if self.curve is None:
+            return 0.0 if abs(limited) < self.dead_band_N else limited
+        sign = -1.0 if self.reversed else 1.0
+        return sign * (true or self.curve).force_of(self.curve.signal_of(sign * limited))
+
     def to_device(self, inputs_N: Array, angle_rad: float = 0.0) -> Array:
         """What to send: [signal] of a fixed thruster; [signal, angle] of an azimuth that is at `angle_rad` now."""
         if self.kind == "azimuth":
@@ -93,22 +101,32 @@ class Devices:
 
     def __init__(self, thrusters: tuple[Thruster, ...], true: tuple[Curve | None, ...] | None = None) -> None:
         """`true`: curves as they are, if others than those by which commands are turned into signals."""
-        self._parts: list[tuple[Thruster, slice, Curve | None]] = []
+        self._parts: list[tuple[Thruster, int, Curve | None]] = []  # with the place of its first input
         start = 0
         for i, thruster in enumerate(thrusters):
             if thruster.curve is not None:
-                self._parts.append((thruster, slice(start, start + thruster.inputs), true[i] if true else None))
+                self._parts.append((thruster, start, true[i] if true else None))
             start += thruster.inputs
+        self._last: tuple[bytes, Array] | None = None  # asked for, and what came of it
 
     def __call__(self, command_N: Array) -> Array:
-        """Forces (n,) after rounding, dead zone and limits of the devices, before lag and slew."""
+        """Forces (n,) after rounding, dead zone and limits of the devices, before lag and slew. Not to be written to.
+
+        A command holds for several steps of the plant: it is worked out once.
+        """
         if not self._parts:
             return command_N
-        found = np.array(command_N, dtype=float)
-        for thruster, part, true in self._parts:
+        asked = command_N.tobytes()
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._forces_N(np.array(command_N, dtype=float).tolist())
+        return self._last[1]
+
+    def _forces_N(self, found: list[float]) -> Array:
+        for thruster, k, true in self._parts:
             if thruster.kind == "fixed":
-                found[part] = thruster.produced_N(found[part], true)
+                found[k] = thruster.produced_of(found[k], true)
                 continue
-            size = float(np.hypot(*found[part]))
-            found[part] *= float(thruster.produced_N(np.array(size), true)) / size if size else 0.0
-        return found
+            size = float(np.hypot(found[k], found[k + 1]))
+            share = thruster.produced_of(size, true) / size if size else 0.0
+            found[k], found[k + 1] = found[k] * share, found[k + 1] * share
+        return np.array(found)

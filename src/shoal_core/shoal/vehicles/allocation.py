@@ -83,7 +83,8 @@ def axis_weights(vehicle: Vehicle, priority: Priority | Sequence[float]) -> Arra
         weights = np.asarray(priority, dtype=float)
         if weights.shape != (6,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise ValueError(f"priority = {list(priority)}, expected six weights ≥ 0")
-    return np.where([axis in vehicle.controlled_axes for axis in AXES], weights, 0.0)
+    controlled = vehicle.controlled_axes
+    return np.where([axis in controlled for axis in AXES], weights, 0.0)
 
 
 def bounded(hessian: Array, pull: Array, free: Array, lower: Array, upper: Array) -> Array:
@@ -123,10 +124,11 @@ def allocate(vehicle: Vehicle, wrench: Array, priority: Priority | Sequence[floa
 
 def largest(vehicle: Vehicle, axis: int, sign: int) -> float:
     """The largest force or moment ≥ 0 along one axis within the limits, with none along the other steerable axes."""
-    if AXES[axis] not in vehicle.controlled_axes:
+    controlled = vehicle.controlled_axes
+    if AXES[axis] not in controlled:
         return 0.0
     matrix = vehicle.input_matrix
-    others = [i for i, name in enumerate(AXES) if i != axis and name in vehicle.controlled_axes]
+    others = [i for i, name in enumerate(AXES) if i != axis and name in controlled]
     result = linprog(
         -sign * matrix[axis],
         A_eq=matrix[others] if others else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -60,6 +61,39 @@ class Curve:
         if self.step:
             found = np.round(found / self.step) * self.step
         return np.where(np.abs(force_N) < 1e-9, self.neutral, found)
+
+    @cached_property
+    def _rows(self) -> tuple[list[float], list[float]]:
+        """Signals and forces as plain floats, which a single number is looked up in many times faster."""
+        return self.signals.tolist(), self.forces_N.tolist()
+
+    def force_of(self, signal: float) -> float:
+        """`force_N` of one signal, to the bit."""
+        signals, forces_N = self._rows
+        return _interpolated(signal, signals, forces_N)
+
+    def signal_of(self, force_N: float) -> float:
+        """`signal` of one force, to the bit."""
+        if abs(force_N) < 1e-9:
+            return self.neutral
+        signals, forces_N = self._rows
+        found = _interpolated(force_N, forces_N, signals)
+        for at, low_N, high_N, below, above in self._jumps:
+            if low_N < force_N < high_N:
+                found = float(below if abs(force_N) < at else above)
+        return float(round(found / self.step)) * self.step if self.step and found == found else found
+
+
+def _interpolated(at: float, xs: list[float], ys: list[float]) -> float:
+    """`np.interp` of one number, in the same order of operations."""
+    if at != at:
+        return at
+    k = bisect_right(xs, at) - 1
+    if k < 0 or k >= len(xs) - 1:
+        return ys[max(k, 0)]
+    if xs[k] == at:
+        return ys[k]
+    return (ys[k + 1] - ys[k]) / (xs[k + 1] - xs[k]) * (at - xs[k]) + ys[k]
 
 
 def curve(unit: str, neutral: float, step: float, signals: Sequence[float] | Array, forces: Array) -> Curve:

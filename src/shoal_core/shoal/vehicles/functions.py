@@ -23,6 +23,7 @@ FORMS = {"quaternion": 13, "euler": 12}
 THRUSTER_COLUMNS = 7
 
 
+@lru_cache(maxsize=32)
 def ode_function(structure: Structure, form: str = "quaternion", coriolis: str = "velocity_free") -> ca.Function:
     """ẋ = f(x, thrust, current NED, wrench, parameters); `wrench` is any further force on the body (6)."""
     dynamics = Dynamics(structure, coriolis)
@@ -43,10 +44,12 @@ class ThrusterStructure:
     inflow: bool = False  # any that loses thrust with speed
 
 
-def thruster_structure(vehicle: Vehicle) -> ThrusterStructure:
-    """Of a vehicle."""
+def thruster_structure(vehicle: Vehicle, room: int = 0) -> ThrusterStructure:
+    """Of a vehicle; where all are azimuths, inputs that fill up to `room` count as some, too."""
     starts = np.cumsum([0, *(t.inputs for t in vehicle.thrusters)])
     azimuths = tuple(int(i) for i, t in zip(starts, vehicle.thrusters, strict=False) if t.kind == "azimuth")
+    if 2 * len(azimuths) == vehicle.input_count:
+        azimuths = tuple(range(0, max(room, vehicle.input_count), 2))
     return ThrusterStructure(azimuths, any(t.inflow_loss for t in vehicle.thrusters))
 
 
@@ -124,6 +127,15 @@ class Linearisation:
     b: Array  # (13,n)
 
 
+@lru_cache(maxsize=32)
+def _jacobians(structure: Structure) -> ca.Function:
+    """(x, thrust, current, wrench, parameters) → ∂ẋ/∂x, ∂ẋ/∂thrust."""
+    ode = ode_function(structure)
+    args = [ca.MX.sym(f"a{i}", ode.size1_in(i)) for i in range(5)]
+    out = ode(*args)
+    return ca.Function("jacobians", args, [ca.jacobian(out, args[0]), ca.jacobian(out, args[1])])
+
+
 class VehicleModel:
     """The numbers one asks of a vehicle: accelerations, terminal speeds, trim, linearisation."""
 
@@ -141,10 +153,7 @@ class VehicleModel:
     def linearise(self, x: Array, thrust_N: Array, current_mps: Array | None = None) -> Linearisation:
         """A and B at a state."""
         current = np.zeros(3) if current_mps is None else current_mps
-        args = [ca.MX.sym(f"a{i}", self.ode.size1_in(i)) for i in range(5)]
-        out = self.ode(*args)
-        jacobians = ca.Function("jacobians", args, [ca.jacobian(out, args[0]), ca.jacobian(out, args[1])])
-        a, b = jacobians(x, thrust_N, current, np.zeros(6), self.theta)
+        a, b = _jacobians(self.structure)(x, thrust_N, current, np.zeros(6), self.theta)
         return Linearisation(np.array(a), np.array(b))
 
     def trim(self) -> Array:

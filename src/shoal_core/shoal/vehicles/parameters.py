@@ -13,6 +13,7 @@ from shoal.frames import skew
 from shoal.vehicles.description import Heave, Vehicle
 
 Array = NDArray[np.float64]
+INPUT_COUNTS = (8, 16, 32)
 HULL_COUNTS = (0, *(2**k for k in range(1, 9)))  # an assembly's hulls are padded to one of these
 # Entries of M⁻¹ of a body that is alike to port and starboard and fore and aft, with its CG above or below CO.
 UPRIGHT = ((0, 0), (0, 4), (1, 1), (1, 3), (2, 2), (3, 1), (3, 3), (4, 0), (4, 4), (5, 5))
@@ -103,6 +104,17 @@ def structure_of(vehicle: Vehicle, surface: bool = False) -> Structure:
     )
 
 
+def padded(count: int) -> int:
+    """The number of inputs that code is made for: 8, 16, 32, and multiples of 32 from there on."""
+    return next((n for n in INPUT_COUNTS if count <= n), -(-count // INPUT_COUNTS[-1]) * INPUT_COUNTS[-1])
+
+
+def roomy_structure(vehicle: Vehicle, surface: bool = False) -> Structure:
+    """As `structure_of`; of an assembly with room for more inputs, so that few of them take a compiler."""
+    own = structure_of(vehicle, surface)
+    return replace(own, thruster_count=padded(own.thruster_count)) if own.hulls else own
+
+
 def common_structure(vehicle: Vehicle, inputs: int) -> Structure:
     """One of the few structures that serve all vehicles: the upright body's, or the one without any zeros."""
     own = structure_of(vehicle)
@@ -116,7 +128,10 @@ def common_structure(vehicle: Vehicle, inputs: int) -> Structure:
 
 
 def parameter_vector(vehicle: Vehicle, structure: Structure, input_matrix: Array | None = None) -> Array:
-    """The vehicle's numbers in the structure's order; `input_matrix` (6×n): other inputs than the vehicle's own."""
+    """The vehicle's numbers in the structure's order; `input_matrix` (6×n): other inputs than the vehicle's own.
+
+    Inputs that only fill up have no effect.
+    """
 
     def matrix(m: Array, full: bool) -> Array:
         return m.ravel() if full else np.diag(m)
@@ -125,6 +140,8 @@ def parameter_vector(vehicle: Vehicle, structure: Structure, input_matrix: Array
         full = np.linalg.inv(mass_matrix(vehicle, heave))
         return np.array([full[i, j] for i, j in structure.inverse_mass_pattern])
 
+    thrust = vehicle.input_matrix if input_matrix is None else input_matrix
+    spare = structure.thruster_count - thrust.shape[1]
     linear, quadratic = vehicle.linear_damping.copy(), vehicle.quadratic_damping.copy()
     if vehicle.heave_dive is not None:
         linear[2, 2], quadratic[2, 2] = vehicle.heave_dive.linear_Nspm, vehicle.heave_dive.quadratic_Ns2pm2
@@ -140,15 +157,15 @@ def parameter_vector(vehicle: Vehicle, structure: Structure, input_matrix: Array
         "linear": matrix(linear, structure.full_damping),
         "quadratic": matrix(quadratic, structure.full_damping),
         "inverse_mass": inverse(vehicle.heave_dive),
-        "thrust": (vehicle.input_matrix if input_matrix is None else input_matrix).ravel(),
+        "thrust": (np.pad(thrust, ((0, 0), (0, spare))) if spare else thrust).ravel(),
     }
     if vehicle.waterplane is not None:
         coupling = np.zeros(6) if vehicle.waterplane_coupling is None else vehicle.waterplane_coupling
         blocks["waterplane"] = [*vehicle.waterplane, *coupling] if structure.hulls else vehicle.waterplane
     if structure.surface:
         blocks["height"] = [vehicle.size_m[2]]
-        blocks["propeller"] = vehicle.input_propeller_m
-        blocks["places"] = vehicle.input_places_m.ravel()
+        blocks["propeller"] = np.append(vehicle.input_propeller_m, np.zeros(spare))
+        blocks["places"] = np.append(vehicle.input_places_m.ravel(), np.zeros(3 * spare))
     if structure.directional_heave:
         rise = vehicle.heave_rise
         assert rise is not None

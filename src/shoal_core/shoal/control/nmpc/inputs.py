@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from shoal.vehicles.allocation import Allocator
 from shoal.vehicles.description import Vehicle
+from shoal.vehicles.parameters import INPUT_COUNTS, padded
 
 Array = NDArray[np.float64]
 Kind = Literal["auto", "thrusters", "wrench"]
-SIZES = (8, 16, 32)
 
 
 class Inputs(Protocol):
@@ -35,15 +35,10 @@ class Inputs(Protocol):
         ...
 
 
-def padded(count: int) -> int:
-    """The number of inputs that a solver is made for: 8, 16, 32, and multiples of 32 from there on."""
-    return next((size for size in SIZES if count <= size), -(-count // SIZES[-1]) * SIZES[-1])
-
-
 def make_inputs(kind: Kind, vehicle: Vehicle) -> Inputs:
     """By name; see NmpcSettings.inputs."""
     if kind == "auto":
-        kind = "thrusters" if vehicle.input_count <= SIZES[-1] else "wrench"
+        kind = "thrusters" if vehicle.input_count <= INPUT_COUNTS[-1] else "wrench"
     return WrenchInputs(vehicle) if kind == "wrench" else ThrusterInputs(vehicle)
 
 
