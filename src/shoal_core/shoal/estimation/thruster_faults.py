@@ -235,7 +235,9 @@ class ThrusterWatch:
         self._p, self._pu = old * self._p + new * q, old * self._pu + new * q * felt
         self._uu, self._u = old * self._uu + new * felt**2, old * self._u + new * felt
         self._modules.see(old, z, felt)
-        if self._zz < s.level:
+        module, share_of_module = self._modules.at_once(z, felt, s.level)
+        at_once = module >= 0
+        if self._zz < s.level and not at_once:
             self._suspect = -1
             return False
         loss = np.clip(-self._pu / np.maximum(self._length2 * self._uu, 1e-9), 0.0, 2.0)
@@ -254,7 +256,8 @@ class ThrusterWatch:
         least = SECOND_LOSS if self.faults else LEAST_LOSS
         found &= loss[i] > least or missing_N > least * asked_N
         share = best[i] / self._zz
-        module, share_of_module = self._modules.found(self._zz, float(best[i]))
+        if not at_once:
+            module, share_of_module = self._modules.found(self._zz, float(best[i]))
         if module >= 0:  # counted on from the inputs
             i, share, found = len(best) + module, share_of_module, True
         concerned = self._modules.inputs[module].tolist() if module >= 0 else [i]
@@ -264,7 +267,8 @@ class ThrusterWatch:
             return False
         if i != self._suspect:
             self._suspect, self._suspected_s = i, stamp_s
-        if stamp_s - self._suspected_s < s.lasting_s or (module < 0 and self._is_water(i)):
+        lasts = at_once or stamp_s - self._suspected_s >= s.lasting_s
+        if not lasts or (module < 0 and self._is_water(i)):
             return False
         self._take_out(stamp_s, suspects, min(1.0, share))
         return True

@@ -1,4 +1,8 @@
-"""How long control steps and the run took, on the machine that ran it."""
+"""How long control steps and the run took, on the machine that ran it.
+
+Steps of a simulation are measured in CPU time, for other programs on the machine are no part of them; those of nodes by
+the clock, for their thrust waits as well.
+"""
 
 from __future__ import annotations
 

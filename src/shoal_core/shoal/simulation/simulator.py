@@ -157,10 +157,10 @@ class FleetSimulator:
                 continue
             runtime = self.runtimes[name]  # perhaps another one by now
             self._deliver(t_s, name, runtime, odometry[name])
-            started = time.perf_counter()
+            started = time.thread_time()
             own_s = self._clocks.own_s(name, t_s)
             command = runtime.tick(own_s)
-            elapsed_ms = (time.perf_counter() - started) * 1e3
+            elapsed_ms = (time.thread_time() - started) * 1e3
             if command is not None:
                 self._publish(t_s, name, command)
             done = command or runtime.last
@@ -182,11 +182,11 @@ class FleetSimulator:
             self._deliver(t_s, name, self.runtimes[name], odometry[name])
         flown, elapsed_ms, pilot = None, 0.0, None
         for name in sorted(up, key=lambda n: not parts[n].flies):  # whoever flies first: the others relay its command
-            own_s, started = self._clocks.own_s(name, t_s), time.perf_counter()
+            own_s, started = self._clocks.own_s(name, t_s), time.thread_time()
             command = parts[name].tick(own_s)
             if not parts[name].flies:
                 continue
-            pilot, elapsed_ms, flown = name, (time.perf_counter() - started) * 1e3, command or self.runtimes[name].last
+            pilot, elapsed_ms, flown = name, (time.thread_time() - started) * 1e3, command or self.runtimes[name].last
             if command is not None:
                 self._publish(t_s, name, command, parts[name].shares_N(command.thrust_N))
                 for mate in up:
