@@ -201,14 +201,17 @@ def test_a_joint_holds_whatever_navigation_does() -> None:
     drawn = DrawnJoint(joint.a, joint.b, joint.at_a_m, joint.at_b_m, joint.attitude)
     rng = np.random.default_rng(3)
 
-    def swims(apart_mps: float, drift_mps: float = 0.0, jump_m: float = 0.0) -> float | None:
+    def swims(
+        apart_mps: float, drift_mps: float = 0.0, jump_m: float = 0.0, turns_radps: float = 0.0, biased_m: float = 0.1
+    ) -> float | None:
         watch = JointWatch(drawn)
         for k in range(600):
             t_s = 0.05 * k
             state = somewhere()
             state[POSITION] = [0.3 * t_s, 0.0, 5.0]
+            state[ATTITUDE] = from_euler(0.0, 0.0, turns_radps * t_s)
             modules = composite.module_states(state)
-            modules["b"][POSITION] += np.array([0.02, 0.1, 0.0]) + rng.normal(size=3) * 0.02
+            modules["b"][POSITION] += np.array([0.02, biased_m, 0.0]) + rng.normal(size=3) * 0.02
             modules["b"][POSITION] += drift_mps * t_s + (jump_m if t_s > 10.0 else 0.0)
             modules["b"][POSITION][1] += apart_mps * max(0.0, t_s - 15.0)
             if watch.see({name: Odometry(t_s, own) for name, own in modules.items()}):
@@ -216,6 +219,9 @@ def test_a_joint_holds_whatever_navigation_does() -> None:
         return None
 
     assert swims(0.0) is None and swims(0.0, drift_mps=0.002) is None and swims(0.0, jump_m=1.0) is None
+    assert swims(0.0, turns_radps=0.4, biased_m=0.6) is None  # what two navigations differ by does not turn with them
+    found = swims(0.05, turns_radps=0.4, biased_m=0.6)
+    assert found is not None and 15.0 < found < 21.0
     for apart_mps, at_most_s in ((0.05, 20.0), (0.3, 16.2)):
         found = swims(apart_mps, jump_m=1.0)
         assert found is not None and 15.0 < found < at_most_s

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -37,10 +36,12 @@ from shoal.messages.preview import Preview
 from shoal.messages.state import POSITION
 from shoal.messages.wording import sentences
 from shoal.recordings.placement_json import formation_to_json
+from shoal_guidance.answers import attempt, serve
 from shoal_guidance.docking_orders import DockingOrders
 from shoal_guidance.mode_memory import ModeMemory
 from shoal_guidance.settings import FIXED, GuidanceSettings
 from shoal_guidance.task_orders import TaskOrders, make_orders
+from shoal_guidance.task_server import TaskServer
 from shoal_guidance.waypoint_messages import legs_s, place_m
 from shoal_ros import convert, endpoints, process
 from shoal_ros.assembly_orders import AssemblyOrders
@@ -81,11 +82,12 @@ class GuidanceNode(Node):
         self._memory = ModeMemory(folder / "guidance.mode")
         self._restarted = self._memory.was_running
         if self._restarted:
-            self._leave_task()
+            self._task = None
         self._last_s = self._last_idle_s = -np.inf
         self._first_received_s: float | None = None
         self._status_s = -np.inf
         self._diagnostics = Diagnostics(self, "guidance", "fleet")
+        self._try = partial(attempt, self.get_logger())
         self._sent: dict[str, str] = {}  # latched texts, so that they go out only when they change
         self._open_topics()
         self._stop = StopEndpoints(self, StopLatch(folder / "guidance.stop.json"), lambda _: None)
@@ -117,9 +119,11 @@ class GuidanceNode(Node):
         endpoints.subscription(self, t.SET_WAYPOINTS, self._waypoints)
         endpoints.subscription(self, t.SET_MODE, self._set_mode)
         self._assembly, self._docking = AssemblyOrders(self), DockingOrders(self, self.fleet.names)
-        self.create_service(Trigger, "~/start_test", partial(self._serve, self._start_test))
-        self.create_service(Trigger, "~/hold", partial(self._serve, self._hold))
-        self.create_service(Trigger, "~/clear", partial(self._serve, self._clear))
+        self._server = TaskServer(self, self.fleet, self._docking, self._take_task, self._leave_task)
+        self.create_service(Trigger, "~/start_test", partial(serve, self._start_test))
+        hold, clear = lambda: self._enter(self._now(), Mode.HOLD), lambda: self._ready_director().clear(self._now())
+        self.create_service(Trigger, "~/hold", partial(serve, hold, words="hold"))
+        self.create_service(Trigger, "~/clear", partial(serve, clear, words="no waypoints"))
 
     # -- ticks --------------------------------------------------------------------------------------------------
 
@@ -144,6 +148,7 @@ class GuidanceNode(Node):
             self._publish_orders(t_s, self._task, idle)
             return
         fresh = {n: state[POSITION] for n in self.fleet.names if (state := self._fresh_state(n, t_s)) is not None}
+        self._docking.order(None)  # a cancel is repeated until it has been heard
         director.advance(t_s, self._missing(t_s, director), lag_of(director, self._placement, fresh, t_s))
         if self._schedule.due(t_s, director.mode) or idle:
             self._publish_reference(t_s, director.preview(t_s, self._schedule.horizon_s))
@@ -173,6 +178,9 @@ class GuidanceNode(Node):
             self._stop.stop("task")
         elif orders.stop == "release":
             self._stop.release("task")
+        if self._server.follow(t_s, self._docking.feedback):
+            self._leave_task()
+            return
         if orders.reference is not None or (idle and task.preview is not None):
             self._publish_reference(t_s, task.preview_at(t_s))
         if task.preview is not None:
@@ -182,9 +190,20 @@ class GuidanceNode(Node):
     def _leave_task(self) -> None:
         """Somebody else has the reference from now on, from where the task has left it."""
         if self._task is not None and self._task.preview is not None and self._director is not None:
-            here = self._task.preview_at(self._last_s).positions_m[0]
-            self._director = Director(self._last_s, here, self._settings.director())
+            now = self._task.preview_at(self._last_s)
+            yaw = 0.0 if now.headings_rad is None else float(now.headings_rad[0])
+            self._director = Director(self._last_s, now.positions_m[0], self._settings.director(), yaw)
         self._task = None
+        self._server.end("cancelled", "somebody else has the reference")
+
+    def _take_task(self, task: TaskOrders) -> None:
+        """An operator's."""
+        if self._stop.latch.stopped:
+            raise ShoalError("the fleet is stopped; expected STOP to be released first")
+        if silent := [name for name in self.fleet.names if self._fresh_state(name, self._now()) is None]:
+            raise ShoalError(f"no odometry from {', '.join(silent)}; expected everybody's")
+        self._ready_director()
+        self._task = task
 
     def _idle(self) -> None:
         """While ROS time stands still (a pause, a plant that waits for us) repeat the same, for late comers."""
@@ -300,17 +319,9 @@ class GuidanceNode(Node):
             director.set_mode(t_s, mode)
         self._publish_mode()
 
-    def _start_test(self, t_s: float) -> str:
-        self._enter(t_s, Mode.TEST)
+    def _start_test(self) -> str:
+        self._enter(self._now(), Mode.TEST)
         return f"test '{self._settings.test}', times {self._settings.repeat}"
-
-    def _hold(self, t_s: float) -> str:
-        self._enter(t_s, Mode.HOLD)
-        return "hold"
-
-    def _clear(self, t_s: float) -> str:
-        self._ready_director().clear(t_s)
-        return "no waypoints"
 
     def _ready_director(self) -> Director:
         """For an operator, who takes over from a task."""
@@ -368,20 +379,6 @@ class GuidanceNode(Node):
         if t_s - self._status_s >= STATUS_PERIOD_S or status.state != self._sent.get("state"):
             self._status_s, self._sent["state"] = t_s, status.state
             self._status.publish(String(data=json.dumps({"stamp_s": t_s} | asdict(status))))
-
-    def _serve(self, act: Callable[[float], str], _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        try:
-            answer.success, answer.message = True, act(self._now())
-        except ShoalError as error:
-            answer.success, answer.message = False, str(error)
-        return answer
-
-    def _try(self, who: str, act: Callable[[], None]) -> None:
-        """Bad input costs a line in the log, never the node."""
-        try:
-            act()
-        except ShoalError as error:
-            self.get_logger().warning(f"{who}: {error}", throttle_duration_sec=2.0)
 
     def close(self) -> None:
         """An orderly end: the next start is a run of its own."""

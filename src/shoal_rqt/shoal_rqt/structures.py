@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shoal.docking.part import IDLE, LEADS
+from shoal.docking.part import IDLE, LEADS, spokesman
 from shoal.docking.phases import Phase
 from shoal.messages.docking import DockingFeedback, DockingOrder
 from shoal.messages.joining import Joining
@@ -56,9 +56,11 @@ class Structures:
         return order is not None and {a, b} == {order.leader, order.follower} and self.docking_now
 
     def feedback(self) -> DockingFeedback | None:
-        """The follower's word on the newest order; None: it has not answered."""
-        told = None if self.order is None else self.docking.get(self.order.follower)
-        return told if told is not None and self.order is not None and told.counter >= self.order.counter else None
+        """The word of whoever moves on the newest order; None: nobody has answered."""
+        if self.order is None or (told := spokesman(self.order, self.docking)) is not None:
+            return None if self.order is None else told
+        later = self.docking.get(self.order.follower)
+        return later if later is not None and later.counter > self.order.counter else None
 
     @property
     def docking_now(self) -> bool:

@@ -1,7 +1,8 @@
 """Whether a joint still holds, from the odometry of both its vehicles.
 
-They are joined a little off the drawing, and their navigation differs by a constant, drifts slowly and may jump when a
-map is corrected. What none of these does is to part steadily at centimetres a second and more.
+They are joined a little off the drawing, which turns with them, and their navigation differs by a constant, which does
+not, drifts slowly and may jump when a map is corrected. What none of these does is to part steadily at centimetres a
+second and more, seen from the vehicles and in the world alike.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ JUMP_M, JUMP_RAD = 0.25, np.radians(20.0)  # within a step: navigation, not the 
 
 
 def joint_gap(joint: DrawnJoint, a: Odometry, b: Odometry) -> Array:
-    """(6,) of B's end from A's, metres and a small rotation, in A's body frame."""
+    """(9,) of B's end from A's: metres in A's body frame, the same in the world, and a small rotation."""
     turn_a, turn_b = matrix(a.attitude), matrix(b.attitude)
     apart = b.position_m + turn_b @ joint.at_b_m - a.position_m - turn_a @ joint.at_a_m
     off = (turn_a @ matrix(joint.attitude)).T @ turn_b
     half = (off - off.T) / 2
-    return np.concatenate([turn_a.T @ apart, [half[2, 1], half[0, 2], half[1, 0]]])
+    return np.concatenate([turn_a.T @ apart, apart, [half[2, 1], half[0, 2], half[1, 0]]])
 
 
 class JointWatch:
@@ -38,7 +39,7 @@ class JointWatch:
     def __init__(self, joint: DrawnJoint) -> None:
         self.joint, self.broken = joint, False
         self._normal: Array | None = None
-        self._smooth, self._last = np.zeros(6), np.zeros(6)
+        self._smooth, self._last = np.zeros(9), np.zeros(9)
         self._began_s = self._last_s = 0.0
 
     def see(self, odometry: Mapping[str, Odometry]) -> bool:
@@ -53,11 +54,16 @@ class JointWatch:
             return False
         step_s, self._last_s = t_s - self._last_s, t_s
         moved, self._last = gap - self._last, gap
-        if float(np.linalg.norm(moved[:3])) > JUMP_M or float(np.linalg.norm(moved[3:])) > JUMP_RAD:
+        if _apart_m(moved) > JUMP_M or float(np.linalg.norm(moved[6:])) > JUMP_RAD:
             self._normal, self._smooth = self._normal + moved, self._smooth + moved
         self._smooth = self._smooth + min(1.0, step_s / SMOOTH_S) * (gap - self._smooth)
         forget_s = LEARN_S / 3 if t_s - self._began_s < LEARN_S else FORGET_S
         off = self._smooth - self._normal
         self._normal = self._normal + min(1.0, step_s / forget_s) * off
-        self.broken |= float(np.linalg.norm(off[:3])) > APART_M or float(np.linalg.norm(off[3:])) > APART_RAD
+        self.broken |= _apart_m(off) > APART_M or float(np.linalg.norm(off[6:])) > APART_RAD
         return self.broken
+
+
+def _apart_m(gap: Array) -> float:
+    """The smaller of both views: an offset that turns with them moves in the world alone, navigation's in theirs."""
+    return min(float(np.linalg.norm(gap[:3])), float(np.linalg.norm(gap[3:6])))

@@ -64,6 +64,10 @@ CONTENTS: dict[Topic, str] = {
     '"refused"}`, '
     "with numbers from the follower, by what it knows; `counter` is the newest order's that was heard, `phase` idle, "
     "leads, accepted or one of docs/docking.md, `reason` the last abort's, `refused` why that order cannot be",
+    t.SET_TASK: 'JSON: `{"action": "start|cancel", "task", "settings"}`: a task of dockings that begins where the '
+    "vehicles are: `dock`, `dock_chain` or `inspect_and_dock`, with its settings; not under STOP, and one at a time",
+    t.TASK: 'JSON: `{"counter" (of starts), "task", "state": "idle|running|succeeded|failed|cancelled", "done", "of" '
+    '(dockings), "docking" (as on `/<vehicle>/docking`, of whoever moves), "reason", "refused"}`; 5 Hz while it runs',
     t.FIDUCIAL: "the other's fiducial as the vehicle's camera sees it: place in the observer's `base_link` (FLU), "
     "orientation that of the other's `base_link`, stamped with the exposure; how camera and fiducial are mounted is "
     "taken out already; from `dynamics` while two dock, from `tag_detector`, or from any other detector",

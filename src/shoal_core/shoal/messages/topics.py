@@ -66,6 +66,8 @@ SET_DOCKING = Topic(
     "/fleet/set_docking", "std_msgs/String", "reliable", "guidance, gui, anybody", "mpc, dynamics, guidance, gui"
 )
 DOCKING = Topic("/{vehicle}/docking", "std_msgs/String", "latched", "mpc", "guidance, gui, recorder")
+SET_TASK = Topic("/fleet/set_task", "std_msgs/String", "reliable", "anybody", "guidance")
+TASK = Topic("/fleet/task", "std_msgs/String", "latched", "guidance", "anybody, recorder")
 FIDUCIAL = Topic(
     "/{vehicle}/fiducial/{other}", "geometry_msgs/PoseWithCovarianceStamped", "sensor", "dynamics, tag_detector", "mpc"
 )
