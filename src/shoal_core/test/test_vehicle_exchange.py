@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shoal import codegen
+from shoal.benchmarks.exchange import run as run_benchmark
 from shoal.control.nmpc.backends.kernel import load_kernel
 from shoal.control.nmpc.controller import NmpcController
 from shoal.fleet.actuation import carried_over
@@ -139,3 +140,10 @@ def test_a_solver_serves_fewer_thrusters_without_a_compiler() -> None:
     solver = controller.nmpc.backend
     swim.runtime.set_vehicle(with_thrusters(VEHICLE, 0, 1, 2, 4, 5, 6))
     assert controller.nmpc.backend is solver
+
+
+def test_the_benchmark_flies_what_it_times() -> None:
+    figures = {row.label: row.value for row in run_benchmark(quick=True).rows}
+    assert figures["every step steered by the controller"] == 1.0
+    assert figures["distance from the line, 3 s after each"] < 1.0  # cm
+    assert 0.0 < figures["largest change of an input at an exchange"] < 12.0  # N, what a period may change

@@ -17,6 +17,7 @@ from shoal.control.settings import NmpcSettings
 from shoal.errors import ShoalError
 from shoal.estimation.ekf import EstimatorSettings
 from shoal.fleet.link import LinkSettings
+from shoal_ros.controller_parameters import read_parameters
 from shoal_ros.domain import claim_domain
 from shoal_ros.parameters import SettingsParameters, declare, leaves
 
@@ -130,3 +131,13 @@ def test_single_parameters(make_node: Any) -> None:
     assert "out of range" in set_one(node, "rate", 100.0).reason
     assert declare(node, "fleet", "two", "fleet file") == "two"
     assert "read-only" in set_one(node, "fleet", "three").reason
+
+
+def test_an_operator_takes_thrusters_out_of_use_by_a_parameter(make_node: Any) -> None:
+    node, seen = make_node(vehicle="rov1"), []
+    given = read_parameters(node, lambda _: None, seen.append)
+    assert given.runtime.agent.thrusters.out_of_use == ""
+    for names in ("thruster1, thruster6", ""):
+        assert set_one(node, "thrusters.out_of_use", names).successful
+        assert seen[-1] == names
+    assert "read-only" in set_one(node, "thrusters.level", 3.0).reason

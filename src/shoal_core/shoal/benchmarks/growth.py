@@ -131,7 +131,7 @@ def _others(places: int, times_s: Array) -> Others:
 
 
 def picture(rows: list[dict[str, Any]], path: Path) -> None:
-    """Median time over neighbours, a line per horizon."""
+    """Median CPU time over neighbours, a line per horizon."""
     from shoal.reports.plots.style import COLOURS, new_figure, save, styled
 
     with styled():
@@ -139,12 +139,12 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
         axes = figure.subplots()
         for horizon, colour in zip(HORIZONS, COLOURS, strict=False):
             chosen = [row for row in rows if row["horizon"] == horizon]
-            x, y = [row["neighbours"] for row in chosen], [row["median_ms"] for row in chosen]
+            x, y = [row["neighbours"] for row in chosen], [row["cpu_median_ms"] for row in chosen]
             axes.plot(x, y, "o-", color=colour)
             axes.annotate(
                 f"N = {horizon}", (x[-1], y[-1]), (6, 0), textcoords="offset points", va="center", color=colour
             )
-        axes.set(xlabel="neighbours in the optimisation", ylabel="median [ms]", title="Time of one optimisation")
+        axes.set(xlabel="neighbours in the optimisation", ylabel="median [ms]", title="CPU time of one optimisation")
         axes.set_xticks(sorted({row["neighbours"] for row in rows}))
         axes.set_ylim(bottom=0)
         axes.margins(x=0.12)
@@ -154,5 +154,5 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
 def run(quick: bool = False) -> Result:
     """For `shoal bench all`."""
     rows = measure("auto", quick)
-    figures = [Row(f"{r['neighbours']} neighbours, N = {r['horizon']}", r["median_ms"], "ms") for r in rows]
+    figures = [Row(f"{r['neighbours']} neighbours, N = {r['horizon']}", r["cpu_median_ms"], "ms") for r in rows]
     return Result("growth", "Growth of the step time with neighbours and horizon", tuple(figures))

@@ -86,12 +86,14 @@ def growth(
         _write(json_file, rows)
         return
     rows = measure(backend, quick)
-    table = Table(box=box.SIMPLE_HEAD, title="Time of one optimisation, median / P99 in ms")
+    table = Table(box=box.SIMPLE_HEAD, title="CPU time of one optimisation, median / P99 in ms")
     for head in ("neighbours", *(f"N = {n}" for n in HORIZONS)):
         table.add_column(head, justify="right")
     for count in sorted({row["neighbours"] for row in rows}):
         found = {row["horizon"]: row for row in rows if row["neighbours"] == count}
-        table.add_row(str(count), *(f"{found[n]['median_ms']:.2f} / {found[n]['p99_ms']:.2f}" for n in HORIZONS))
+        table.add_row(
+            str(count), *(f"{found[n]['cpu_median_ms']:.2f} / {found[n]['cpu_p99_ms']:.2f}" for n in HORIZONS)
+        )
     out().print(table)
     _write(json_file, rows)
     if plot is not None:
@@ -102,13 +104,13 @@ def _inputs_table(rows: list[dict[str, Any]]) -> Any:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title="Time of one optimisation, one neighbour, N = 20, median / P99 in ms")
+    table = Table(box=box.SIMPLE_HEAD, title="CPU time of one optimisation, one neighbour, N = 20, median / P99 in ms")
     for head in ("thrusters", "as inputs", "wrench inputs"):
         table.add_column(head, justify="right")
     for count in sorted({row["thrusters"] for row in rows}):
         found = {row["inputs"]: row for row in rows if row["thrusters"] == count}
         cells = [
-            f"{found[kind]['median_ms']:.2f} / {found[kind]['p99_ms']:.2f}" if kind in found else ""
+            f"{found[kind]['cpu_median_ms']:.2f} / {found[kind]['cpu_p99_ms']:.2f}" if kind in found else ""
             for kind in ("thrusters", "wrench")
         ]
         table.add_row(str(count), *cells)
