@@ -88,7 +88,7 @@ def test_a_dance_shows_mass_drag_and_timing(dance: MotionData) -> None:
     drag = [np.diag(v.linear_damping) + 0.5 * np.diag(v.quadratic_damping) for v in (found.vehicle, truth)]
     assert (drag[0] / drag[1])[[0, 1, 2, 5]] == pytest.approx(1.0, abs=0.05)
     assert found.value("thruster lag")[0] == pytest.approx(truth.input_lag_s[0], abs=0.005)
-    assert found.value("delay")[0] == pytest.approx(0.05, abs=0.005)
+    assert found.value("delay")[0] == pytest.approx(0.05, abs=0.001)
     prior = np.diag(mass_matrix(vehicle)) / np.diag(mass_matrix(truth))
     assert np.abs(prior - 1).max() > 0.05  # there was something to find
 
@@ -160,16 +160,17 @@ def test_recordings_and_flying_exclude_each_other(tmp_path: Path) -> None:
 
 def test_a_dance_of_an_unseen_plant_keeps_what_is_promised() -> None:
     """One plant; ten of them: `shoal identify --fly --seeds 10`, figures in docs/identification.md."""
-    (found,) = trials("bluerov2_heavy", "wu2018", "default", (12,), 0.7)
+    (found,) = trials("bluerov2_heavy", "wu2018", "default", (12,), 0.5)
     assert np.sqrt(np.mean(found.errors**2)) <= 0.025 and np.abs(found.errors).max() <= 0.045
-    assert found.inside.sum() >= 7
+    assert found.inside.sum() >= 7 and found.inside_known_gains.sum() >= 6
+    assert np.sqrt(np.mean(found.errors_known_gains**2)) <= 0.006  # what is left is the thrusters' common scale
     assert found.free_run <= 1.2 < found.free_run_file
     assert found.misfit == pytest.approx(1.0, abs=0.1)
 
 
 def test_mass_and_added_mass_that_show_only_together_are_not_torn_apart() -> None:
     """With the centre of gravity at the origin; one of them at its prior once scaled all thrust and mass by 0.6."""
-    (found,) = trials("bluerov2_heavy", "von_benzon2022", "default", (3,), 0.7)
+    (found,) = trials("bluerov2_heavy", "von_benzon2022", "default", (3,), 0.5)
     assert np.abs(found.errors).max() <= 0.045 and found.misfit == pytest.approx(1.0, abs=0.1)
 
 

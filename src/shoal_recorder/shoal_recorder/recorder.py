@@ -45,6 +45,7 @@ class RecorderNode(Node):
         self._flush_s = declare(
             self, "flush_s", 0.5, "s of wall time, what kill -9 may cost at most", low=0.05, high=60.0
         )
+        declare(self, "lockstep", False, "the clock waits for controllers: a message is of the tick that it answers")
         autostart = declare(self, "autostart", False, "record from the start")
         self._session: Session | None = None
         self._diagnostics = Diagnostics(self, "recorder", "recorder")

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
 
 from shoal.errors import ShoalError
+from shoal.messages import topics
 from shoal.recordings.bag_metadata import Notes
 from shoal.recordings.bag_writer import BagWriter
 from shoal_recorder.subscription_qos import fitting_qos, message_class, qos_yaml
-from shoal_recorder.times import ArrivalTimes
+from shoal_recorder.times import ArrivalTimes, ClockSteps
 from shoal_ros import endpoints
+
+TICKS_WAITING = 1000  # of the clock between two looks; at full speed a tick takes some milliseconds
 
 
 class Session:
@@ -30,6 +35,12 @@ class Session:
         self._refused: set[str] = set()
         self._simulated = bool(node.get_parameter("use_sim_time").value)
         self._times = ArrivalTimes()
+        self._steps, self._clock = ClockSteps(), None
+        if self._simulated and bool(node.get_parameter("lockstep").value):
+            every_tick = QoSProfile(depth=TICKS_WAITING, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self._clock = node.create_subscription(
+                Clock, topics.CLOCK.name, _never, every_tick, callback_group=self._group
+            )
         self._early: list[tuple[str, bytes]] = []  # came before simulated time did
         self._flushed_s = time.monotonic()
 
@@ -86,15 +97,20 @@ class Session:
             for topic, data in self._early:
                 self.bag.write(topic, now_ns, now_ns, data)
             self._early.clear()
-        for topic, (subscription, _) in self._subscriptions.items():
-            for data, info in endpoints.take_all(subscription):
+        taken = [(topic, endpoints.take_all(entry[0])) for topic, entry in self._subscriptions.items()]
+        if self._clock is not None:  # after the messages: the ticks that they answer are here by now
+            for tick, info in endpoints.take_all(self._clock):
+                self._steps.tick(info["source_timestamp"], tick.clock.sec * 10**9 + tick.clock.nanosec)
+        for topic, messages in taken:
+            for data, info in messages:
                 self._store(topic, data, info, now_ns)
 
     def _store(self, topic: str, data: bytes, info: Any, now_ns: int) -> None:
         if not now_ns:
             self._early.append((topic, data))
         elif self._simulated:
-            log_ns = self._times.of(info["received_timestamp"])
+            step_ns = self._steps.of(info["source_timestamp"]) if self._clock is not None else None
+            log_ns = self._times.of(info["received_timestamp"]) if step_ns is None else step_ns
             self.bag.write(topic, log_ns, log_ns, data)
         else:
             log_ns = info["received_timestamp"] or now_ns  # not every middleware notes it
@@ -116,6 +132,8 @@ class Session:
             self.bag.close()
             for subscription, _ in self._subscriptions.values():
                 self._node.destroy_subscription(subscription)
+            if self._clock is not None:
+                self._node.destroy_subscription(self._clock)
             self._subscriptions.clear()
 
 
@@ -143,5 +161,5 @@ def free_folder(parent: Path, name: str) -> Path:
     raise ShoalError(f"{parent / name}: taken ten thousand times; expected a free name")
 
 
-def _never(_: bytes) -> None:
+def _never(_: Any) -> None:
     raise AssertionError("polled subscriptions have no callback")

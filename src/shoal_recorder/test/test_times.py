@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal_recorder.times import ArrivalTimes
+from shoal_recorder.times import KEPT, ArrivalTimes, ClockSteps
 
 S = 10**9
 
@@ -22,6 +22,18 @@ def test_arrivals_between_two_looks_at_any_rate() -> None:
     assert times.of(101 * S + S // 3) == 15 * S
     times.look(103 * S, 1 * S)  # a reset
     assert times.of(102 * S + S // 2) == 1 * S
+
+
+def test_in_lock_step_a_message_is_of_the_tick_before_it_however_many_passed_at_once() -> None:
+    steps = ClockSteps()
+    assert steps.of(100 * S) is None
+    for k in range(3 * KEPT):
+        steps.tick(100 * S + k * S // 1000, k * S // 20)
+    last = 3 * KEPT - 1
+    assert steps.of(100 * S + last * S // 1000) == last * S // 20  # on it
+    assert steps.of(100 * S + (last - 4) * S // 1000 + S // 1500) == (last - 4) * S // 20  # between two
+    steps.tick(300 * S, 0)  # a reset
+    assert steps.of(301 * S) == 0
 
 
 def test_names_patterns_and_folders(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def _recorder(fleet: str, condition: Condition, chosen: Options) -> NodeSpec:
     if chosen.task:
         parameters["task"] = chosen.task
     if chosen.plant == "builtin":  # in Gazebo and in the sea the condition is not what it is
-        parameters |= {"condition": condition.name, "seed": chosen.seed}
+        parameters |= {"condition": condition.name, "seed": chosen.seed, "lockstep": chosen.lockstep}
     return NodeSpec("shoal_recorder", "recorder", "recorder", parameters=parameters)
 
 

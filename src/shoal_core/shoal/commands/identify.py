@@ -40,7 +40,7 @@ def identify(
     condition: str = typer.Option("default", help="With --fly: the condition."),
     seed: int = typer.Option(0, help="With --fly: the seed."),
     level: float = typer.Option(
-        None, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust; the file's, else 0.7."
+        None, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust; the file's, else 0.5."
     ),
     seeds: int = typer.Option(
         0, min=0, help="With --fly: so many plants from --seed on; prints errors against the truth and coverage."
@@ -211,7 +211,12 @@ def _precision(vehicle: str, parameter_set: str | None, condition: str, seeds: r
         rms = float(np.sqrt(np.mean(column**2)))
         table.add_row(quantity, f"{rms:.2f} %", f"{column.max():.2f} %", f"{inside[:, i].sum()} of {len(found)}")
     out().print(table)
-    out().print(f"coverage: {inside.sum()} of {inside.size}", highlight=False)
+    known = np.array([t.inside_known_gains for t in found])
+    relative = 100 * np.sqrt(np.mean(np.array([t.errors_known_gains for t in found]) ** 2))
+    out().print(
+        f"coverage: {inside.sum()} of {inside.size}; were the thrusters' gains known: {known.sum()} of {known.size}, "
+        f"RMS error {relative:.2f} %", highlight=False, soft_wrap=True,
+    )  # fmt: skip
 
 
 def _flown(

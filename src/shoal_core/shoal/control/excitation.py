@@ -39,7 +39,7 @@ class ExcitationSettings(FileModel):
     least_depth_m: float = Field(default=0.3, description="nearer to the surface the vehicle is stopped")
     most_depth_m: float = Field(default=1e3, gt=0, description="… and deeper than this, above the bottom")
     least_distance_m: float = Field(default=1.2, gt=0, description="… and with another vehicle nearer than this")
-    attitude_radps: float = Field(default=2.5, gt=0, description="bandwidth that holds roll and pitch")
+    attitude_radps: float = Field(default=4.0, gt=0, description="bandwidth that holds roll and pitch")
     seed: int = Field(default=0, ge=0, description="of the drawn motion")
 
 

@@ -150,7 +150,7 @@ class Problem:
         return np.zeros(3) if north is None else np.array([values[north], values[north + 1], 0.0])
 
     def _inputs(self, values: Array) -> tuple[Array, ByParameters]:
-        """Forces (W,K,n) and how everything depends on the unknowns."""
+        """Forces (W,K,S,n) and how everything depends on the unknowns."""
         count, n = len(values), self.vehicle.input_count
         lag, delay, scale = self.index("thruster lag"), self.index("delay"), self.index("thrust scale")
         first = self.index(f"gain of {self.vehicle.input_names[0]}")

@@ -48,21 +48,23 @@ class FreeRun:
         by_parameters: ByParameters,
         tilted: Array | None = None,
     ) -> tuple[Array, Array, Array]:
-        """States (W,K+1,13) from starts (W,13) with forces (W,K,n); derivatives by start error (…,13,12) and
-        parameters (…,13,P). `tilted` (W,K+1,13): measured states whose roll and pitch are taken over."""
-        w, steps = forces.shape[0], forces.shape[1]
+        """States (W,K+1,13) from starts (W,13) with forces (W,K,S,n) in S parts of each step; derivatives by start
+        error (…,13,12) and parameters (…,13,P). `tilted` (W,K+1,13): states whose roll and pitch are taken over."""
+        w, steps, parts = forces.shape[:3]
         count = by_parameters.count
         states, by_start = np.empty((w, steps + 1, 13)), np.zeros((w, steps + 1, 13, 12))
         by_p = np.zeros((w, steps + 1, 13, count))
         states[:, 0], by_start[:, 0] = starts, start_directions(starts)
         currents = np.tile(current_mps[:, None], (1, w))
-        thetas, dts = np.tile(theta[:, None], (1, w)), np.full((1, w), step_s)
+        thetas, dts = np.tile(theta[:, None], (1, w)), np.full((1, w), step_s / parts)
         for k in range(steps):
-            out = self._step(states[:, k].T, forces[:, k].T, currents, thetas, dts)
-            states[:, k + 1] = np.array(out[0]).T
-            a, b, c, d = (_blocks(np.array(o), w) for o in out[1:])
-            by_start[:, k + 1] = a @ by_start[:, k]
-            by_p[:, k + 1] = a @ by_p[:, k] + by_parameters.step(k, b, c, d)
+            states[:, k + 1], by_start[:, k + 1], by_p[:, k + 1] = states[:, k], by_start[:, k], by_p[:, k]
+            for part in range(parts):
+                out = self._step(states[:, k + 1].T, forces[:, k, part].T, currents, thetas, dts)
+                states[:, k + 1] = np.array(out[0]).T
+                a, b, c, d = (_blocks(np.array(o), w) for o in out[1:])
+                by_start[:, k + 1] = a @ by_start[:, k + 1]
+                by_p[:, k + 1] = a @ by_p[:, k + 1] + by_parameters.step((k, part), b, c, d)
             if tilted is not None:
                 states[:, k + 1], kept = with_tilt(states[:, k + 1], tilted[:, k + 1])
                 by_start[:, k + 1], by_p[:, k + 1] = kept @ by_start[:, k + 1], kept @ by_p[:, k + 1]
@@ -73,13 +75,13 @@ class ByParameters:
     """How force, current and the model's numbers change with the unknowns."""
 
     def __init__(self, force: Array, current: Array, theta: Array) -> None:
-        """`force` (W,K,n,P), `current` (3,P), `theta` (hydro,P)."""
+        """`force` (W,K,S,n,P), `current` (3,P), `theta` (hydro,P)."""
         self._force, self._current, self._theta = force, current, theta
         self.count = theta.shape[1]
 
-    def step(self, k: int, by_force: Array, by_current: Array, by_theta: Array) -> Array:
-        """(W,13,P)."""
-        return np.asarray(by_force @ self._force[:, k] + by_current @ self._current + by_theta @ self._theta)
+    def step(self, at: tuple[int, int], by_force: Array, by_current: Array, by_theta: Array) -> Array:
+        """(W,13,P) of one part of a step."""
+        return np.asarray(by_force @ self._force[:, at[0], at[1]] + by_current @ self._current + by_theta @ self._theta)
 
 
 def with_tilt(states: Array, measured: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Row:
     prior: float
     value: float
     sigma: float
+    gradient: Array = field(compare=False, repr=False)  # (P,) by the unknowns
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -47,8 +48,9 @@ def summarise_fit(found: Fit, prior: Vehicle) -> list[Row]:
     own = [u.name for u in found.unknowns if u.apply is None or u.name in ("net weight", "righting arm")]
     for name in own:
         value, sigma = found.value(name)
-        unknown = next(u for u in found.unknowns if u.name == name)
-        rows.append(Row(name, unknown.unit, unknown.prior, value, sigma))
+        i = [u.name for u in found.unknowns].index(name)
+        unknown = found.unknowns[i]
+        rows.append(Row(name, unknown.unit, unknown.prior, value, sigma, np.eye(len(found.values))[i]))
     return rows
 
 
@@ -66,7 +68,7 @@ def _row(name: str, unit: str, found: Fit, prior: Vehicle, quantity: Callable[[V
             ends.append(quantity(apply_all(prior, unknowns, changed)))
         gradient[i] = (ends[0] - ends[1]) / (2 * off)
     sigma = float(np.sqrt(gradient @ found.covariance @ gradient))
-    return Row(name, unit, quantity(prior), quantity(found.vehicle), sigma)
+    return Row(name, unit, quantity(prior), quantity(found.vehicle), sigma, gradient)
 
 
 def _mass(axis: int) -> Callable[[Vehicle], float]:

@@ -32,7 +32,6 @@ COMPARED = (0, 1, 2, 5)  # surge, sway, heave, yaw
 FREE_RUN_S = 5.0  # for the page of a fit, whose held-out part may be short
 RUN_IN_S = 1.0  # before a window: the force of earlier commands has to be known
 WARP_S, GOOD_R2, MOVED = 0.5, 0.8, 4.0  # widest warp; a good model; sigmas of speed below which an axis was at rest
-FINEST_S = 0.05  # steps of the integration are not longer
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Replay:
     current_mps: Array = field(default_factory=lambda: np.zeros(3))
 
     def forces(self, data: MotionData) -> Array:
-        """(T,n) mean over each step."""
+        """(T,S,n) mean over the parts of each step."""
         dead_band = np.array([t.dead_band_N for t in self.vehicle.thrusters])
         return self.gains * force_sensitivities(data.thrust_N, data.step_s, self.timing, dead_band, self.sag)[0]
 
@@ -141,7 +140,7 @@ def free_runs(
     pushes = np.array([forces[k : k + steps] for k in starts])
     structure = structure_of(replay.vehicle)
     theta = parameter_vector(replay.vehicle, structure)
-    parts = max(1, int(np.ceil(data.step_s / FINEST_S - 1e-9)))
+    parts = pushes.shape[2]
     step, count = _step(structure), len(starts)
     step = step.map(count) if count > 1 else step
     predicted = np.empty_like(measured)
@@ -150,8 +149,8 @@ def free_runs(
     dts = np.full((1, count), data.step_s / parts)
     for k in range(steps):
         state = predicted[:, k].T
-        for _ in range(parts):
-            state = np.array(step(state, pushes[:, k].T, currents, thetas, dts))
+        for part in range(parts):
+            state = np.array(step(state, pushes[:, k, part].T, currents, thetas, dts))
         predicted[:, k + 1] = with_tilt(state.T, measured[:, k + 1])[0] if tilt_measured else state.T
     return predicted, measured
 
