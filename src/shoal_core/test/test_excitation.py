@@ -42,7 +42,7 @@ def test_within_its_limits_it_goes_on() -> None:
 
 def test_a_flight_that_stops_at_once_is_refused_with_its_reason() -> None:
     file = excitation_file("excitation", 0.3)
-    assert file.settings["level"] == 0.3 and excitation_file("excitation", None).settings["level"] == 0.5
+    assert file.settings["level"] == 0.3 and excitation_file("excitation", None).settings["level"] == 0.6
     narrow = file.model_copy(update={"settings": {**file.settings, "hard_box_m": 0.2}})
     with pytest.raises(ShoalError, match=r"stopped after .* from where the excitation began.* expected at least 15 s"):
         fly_simulated("bluerov2_heavy", None, narrow, "default", 3)

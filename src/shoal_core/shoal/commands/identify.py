@@ -40,7 +40,7 @@ def identify(
     condition: str = typer.Option("default", help="With --fly: the condition."),
     seed: int = typer.Option(0, help="With --fly: the seed."),
     level: float = typer.Option(
-        None, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust; the file's, else 0.5."
+        None, min=0.05, max=0.8, help="With --fly: largest level, as a share of an axis's thrust; the file's, else 0.6."
     ),
     seeds: int = typer.Option(
         0, min=0, help="With --fly: so many plants from --seed on; prints errors against the truth and coverage."
