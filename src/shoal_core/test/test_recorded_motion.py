@@ -19,10 +19,12 @@ from shoal.frames import frd_to_flu, ned_to_enu, quaternion_ned_to_enu, scalar_l
 from shoal.identification.calibration import calibrated
 from shoal.identification.dtw import warp
 from shoal.identification.fit import FitSettings, Problem, fit
+from shoal.identification.free_run import body_turns
+from shoal.identification.measured_point import POINT, seen_from
 from shoal.identification.motion_data import MotionData, from_recording
 from shoal.identification.sources import read_motion
 from shoal.identification.thrust_model import sagging
-from shoal.identification.validation import replay_of_vehicle, validate_replay
+from shoal.identification.validation import replay_of_fit, replay_of_vehicle, validate_replay
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import perturbed
 from shoal.vehicles.curves import load_table
@@ -187,6 +189,39 @@ def test_sag_is_found_and_its_derivative_is_that_of_differences(motion: MotionDa
         ends.append(problem.residuals(changed, starts))
     slope = (ends[0] - ends[1]) / 2e-4
     assert np.abs(slope - by_p[..., i]).max() <= 1e-3 * np.abs(slope).max()
+
+
+def test_the_point_that_odometry_is_of_is_found_and_used(motion: MotionData) -> None:
+    """A tracker 0.12 m ahead of the centre and 0.05 m to starboard: sway and surge that no force has made."""
+    point_m = np.array([0.12, 0.05, 0.0])
+    log = replace(motion, states=seen_from(motion.states, point_m))
+    found = fit([log], WU, settings=FitSettings(point_sigma_m=0.1))
+    assert [found.value(name)[0] for name in POINT] == pytest.approx(point_m, abs=0.02)
+    assert found.misfit == pytest.approx(1.0, abs=0.15)
+    with_point, without = (
+        validate_replay(r, [log], 5.0)
+        for r in (replay_of_fit(found), replace(replay_of_fit(found), point_m=np.zeros(3)))
+    )
+    assert with_point.axes[1].rmse < 0.9 * without.axes[1].rmse
+    problem = Problem([log.part(0, 8)], WU, None, FitSettings(point_sigma_m=0.1))
+    values, starts = problem.prior.copy(), problem.measured[:, 0].copy()
+    i = problem.index(POINT[0])
+    assert i is not None
+    values[i : i + 3] = point_m
+    _, by_start, by_p = problem.linearise(values, starts)
+    for j in (i, i + 1, problem.index("yaw added mass")):
+        assert j is not None
+        off, ends = 1e-5, []
+        for sign in (1, -1):
+            changed = values.copy()
+            changed[j] += sign * off
+            ends.append(problem.residuals(changed, starts))
+        slope = (ends[0] - ends[1]) / (2 * off)
+        assert np.abs(slope - by_p[..., j]).max() <= 1e-3 * np.abs(slope).max() + 1e-6
+    moved, tilted = starts.copy(), 1e-5
+    moved[:, 3:7] += 0.5 * tilted * body_turns(starts[:, 3:7])[:, :, 2]  # heading
+    slope = (problem.residuals(values, moved) - problem.residuals(values, starts)) / tilted
+    assert np.abs(slope - by_start[..., 5]).max() <= 1e-2 * np.abs(slope).max()
 
 
 def test_free_runs_tell_the_true_numbers_from_wrong_ones(motion: MotionData) -> None:

@@ -52,6 +52,9 @@ def identify(
         0.0, help="One sigma of the share of thrust lost per 100 N of all thrusters (battery sag); 0: none."
     ),
     current: float = typer.Option(0.0, help="One sigma of an unknown steady current, m/s; 0: still water."),
+    point: float = typer.Option(
+        0.0, min=0.0, max=1.0, help="One sigma of where the odometry is measured, m from the origin; 0: at the origin."
+    ),
     axes: str = typer.Option(
         None,
         help="Axes to fit, e.g. surge,sway,heave,yaw where an autopilot holds roll and pitch unlogged; else all.",
@@ -116,6 +119,7 @@ def identify(
     settings = FitSettings(
         window_s=window_s, thrust_scale_sigma=thrust_scale, current_sigma_mps=current, sag_sigma=sag, axes=fitted_axes,
         delay_sigma_s=delay, tilt_measured=tilt_measured, unexcited=unexcited, converged=converged,
+        point_sigma_m=point,
     )  # fmt: skip
 
     err = Console(stderr=True)

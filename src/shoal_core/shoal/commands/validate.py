@@ -33,6 +33,12 @@ def validate(
         None, help="Other recordings, on which each set first gets its ballast, thrust scale and delay."
     ),
     sag: float = typer.Option(0.0, help="With --calibrate: one sigma of the battery's sag per 100 N; 0: none."),
+    point: float = typer.Option(
+        0.0,
+        min=0.0,
+        max=1.0,
+        help="With --calibrate: one sigma of where the odometry is measured, m; 0: at the origin.",
+    ),
     tilt_measured: bool = typer.Option(
         False, "--tilt-measured", help="Roll and pitch as measured: an autopilot held them with thrust nobody logged."
     ),
@@ -51,7 +57,7 @@ def validate(
         data = [piece for path in recordings for piece in read_motion(path, described, name, columns)]
         title = f"{described.name}:{described.parameter_set}"
         others = [piece for path in calibrate or [] for piece in read_motion(path, described, name, columns)]
-        replay = _replay(title, label, others, chosen or None, delay_s, sag, tilt_measured)
+        replay = _replay(title, label, others, chosen or None, delay_s, sag, tilt_measured, point)
         found.append(validate_replay(replay, data, window_s, tilt_measured))
     console = out()
     console.print(_table(found))
@@ -72,6 +78,7 @@ def _replay(
     delay_s: float,
     sag: float,
     tilt_measured: bool,
+    point: float,
 ) -> Replay:
     from shoal.identification.calibration import calibrated
     from shoal.identification.validation import replay_of_vehicle
@@ -80,7 +87,7 @@ def _replay(
     described = load_vehicle(label if chosen is None else label.rpartition(":")[0], chosen)
     if not others:
         return replay_of_vehicle(described, title, delay_s)
-    return calibrated(described, others, title, sag, tilt_measured)
+    return calibrated(described, others, title, sag, tilt_measured, point)
 
 
 def _table(found: Sequence[Validation]) -> Table:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.identification.free_run import ByParameters, FreeRun, body_turns
+from shoal.identification.measured_point import POINT, compare
 from shoal.identification.motion_data import MotionData, SensorNoise
 from shoal.identification.thrust_model import ThrustTiming, force_sensitivities
 from shoal.identification.unknowns import Unknown, apply_all, vehicle_unknowns
@@ -40,6 +41,7 @@ class FitSettings:
     delay_s: float = 0.05
     delay_sigma_s: float = 0.08
     current_sigma_mps: float = 0.0  # 0: still water
+    point_sigma_m: float = 0.0  # of the point that the odometry is of; 0: the vehicle's origin
     converged: float = 0.02  # largest step, in units of the unknown's own interval (one sigma)
     most_iterations: int = 60
     axes: tuple[int, ...] = (0, 1, 2, 3, 4, 5)  # which are fitted; of the others only a window's start is believed
@@ -122,6 +124,8 @@ class Problem:
         found += [Unknown(f"gain of {name}", "", 1.0, s.gain_sigma, None) for name in vehicle.input_names]
         if s.current_sigma_mps > 0:
             found += [Unknown(f"current {way}", "m/s", 0.0, s.current_sigma_mps, None) for way in ("north", "east")]
+        if s.point_sigma_m > 0:
+            found += [Unknown(name, "m", 0.0, s.point_sigma_m, None) for name in POINT]
         return found
 
     def index(self, name: str) -> int | None:
@@ -137,9 +141,14 @@ class Problem:
         theta = parameter_vector(vehicle, self.structure)
         held = self.measured if self.settings.tilt_measured else None
         states, by_start, by_p = self._run(starts, forces, current, theta, self.step_s, by_parameters, held)
-        residual, slope = _compare(states, self.measured)
+        off = self.index(POINT[0])
+        point_m = np.zeros(3) if off is None else values[off : off + 3]
+        residual, slope, by_point = compare(states, self.measured, point_m)
         weighted = self.weights[..., None]
-        return residual * self.weights, (slope @ by_start) * weighted, (slope @ by_p) * weighted
+        by_unknown = slope @ by_p
+        if off is not None:
+            by_unknown[..., off : off + 3] += by_point
+        return residual * self.weights, (slope @ by_start) * weighted, by_unknown * weighted
 
     def residuals(self, values: Array, starts: Array) -> Array:
         """Without derivatives."""
@@ -384,17 +393,3 @@ def _moved(starts: Array, moves: Array) -> Array:
     found[:, ATTITUDE] += 0.5 * np.einsum("wij,wj->wi", body_turns(starts[:, ATTITUDE]), moves[:, 3:6])
     found[:, ATTITUDE] /= np.linalg.norm(found[:, ATTITUDE], axis=1, keepdims=True)
     return found
-
-
-def _compare(states: Array, measured: Array) -> tuple[Array, Array]:
-    """Residual (…,12) of predicted against measured states (…,13), and its derivative (…,12,13) by the predicted."""
-    residual, slope = np.zeros((*states.shape[:-1], 12)), np.zeros((*states.shape[:-1], 12, 13))
-    gap = states - measured
-    residual[..., 0:3], residual[..., 6:12] = gap[..., 0:3], gap[..., 7:13]
-    slope[..., 0:3, 0:3], slope[..., 6:12, 7:13] = np.eye(3), np.eye(6)
-    # Small turn from the measured to the predicted attitude, seen in the measured frame: 2 (q_m* ⊗ q_p)_vec.
-    q_m, q_p = measured[..., ATTITUDE], states[..., ATTITUDE]
-    same = np.sign(np.sum(q_m * q_p, axis=-1))[..., None]
-    slope[..., 3:6, 3:7] = turns = 2 * np.swapaxes(body_turns(same * q_m), -1, -2)  # (…,3,4)
-    residual[..., 3:6] = np.einsum("...ij,...j->...i", turns, q_p)
-    return residual, slope

@@ -20,6 +20,7 @@ from shoal.errors import ShoalError
 from shoal.identification.dtw import warp
 from shoal.identification.fit import Fit
 from shoal.identification.free_run import with_tilt
+from shoal.identification.measured_point import POINT, seen_from
 from shoal.identification.motion_data import MotionData
 from shoal.identification.thrust_model import ThrustTiming, force_sensitivities
 from shoal.messages.state import ATTITUDE
@@ -44,6 +45,7 @@ class Replay:
     gains: Array  # (n,) with the common scale in them
     sag: float = 0.0
     current_mps: Array = field(default_factory=lambda: np.zeros(3))
+    point_m: Array = field(default_factory=lambda: np.zeros(3))  # of the body, that the odometry is of
 
     def forces(self, data: MotionData) -> Array:
         """(T,S,n) mean over the parts of each step."""
@@ -63,7 +65,8 @@ def replay_of_fit(found: Fit, name: str = "identified") -> Replay:
     gains = np.array([known[f"gain of {n}"] for n in found.vehicle.input_names]) * known.get("thrust scale", 1.0)
     current = np.array([known.get("current north", 0.0), known.get("current east", 0.0), 0.0])
     timing = ThrustTiming(known["thruster lag"], known["delay"])
-    return Replay(name, found.vehicle, timing, gains, known.get("sag", 0.0), current)
+    point = np.array([known.get(name, 0.0) for name in POINT])
+    return Replay(name, found.vehicle, timing, gains, known.get("sag", 0.0), current, point)
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ def free_runs(
     step, count = _step(structure), len(starts)
     step = step.map(count) if count > 1 else step
     predicted = np.empty_like(measured)
+    measured = seen_from(measured, -replay.point_m)  # of the origin
     predicted[:, 0] = measured[:, 0]
     currents, thetas = np.tile(replay.current_mps[:, None], (1, count)), np.tile(theta[:, None], (1, count))
     dts = np.full((1, count), data.step_s / parts)
@@ -152,7 +156,7 @@ def free_runs(
         for part in range(parts):
             state = np.array(step(state, pushes[:, k, part].T, currents, thetas, dts))
         predicted[:, k + 1] = with_tilt(state.T, measured[:, k + 1])[0] if tilt_measured else state.T
-    return predicted, measured
+    return seen_from(predicted, replay.point_m), seen_from(measured, replay.point_m)
 
 
 @lru_cache(maxsize=8)
