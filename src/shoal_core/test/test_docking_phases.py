@@ -88,7 +88,7 @@ def test_aborts_to_the_stand_off_and_tries_again(bad: dict[str, float], reason: 
     [({"tilt_deg": 7.0}, "leaning", 0.9), ({"tilt_deg": 13.0}, "leaning", 0.1), ({}, "port missed", 3.1)],
 )
 def test_pushing_beside_the_port_ends_the_closing(bad: dict[str, float], reason: str, after_s: float) -> None:
-    run = Run()
+    run = Run(DockingSettings(lean_ends=True))
     run.until(Phase.CLOSE)
     while run.phases.separation_m > 0:
         run.go(STEP_S)
@@ -100,6 +100,19 @@ def test_pushing_beside_the_port_ends_the_closing(bad: dict[str, float], reason:
     assert run.phases.separation_m > 0.5
     run.go(6.0)
     assert (run.phases.phase is Phase.FAILED) == (reason == "leaning")  # at a hull nobody pushes twice
+
+
+def test_a_wave_that_tilts_one_that_sees_costs_a_try_and_no_more() -> None:
+    run = Run()
+    for tries in (1, 2, 3):
+        run.until(Phase.CLOSE)
+        assert run.phases.tries == tries
+        while run.phases.separation_m > 0.4:
+            run.go(STEP_S)
+        assert run.go(2 * STEP_S, replace(GOOD, tilt_deg=15.0)) is Phase.ABORT
+        assert run.phases.reason == "leaning"
+    assert run.go(10.0) is Phase.FAILED
+    assert run.phases.separation_m > 1.0
 
 
 def test_held_off_by_something_it_gives_up_but_not_for_a_moment() -> None:

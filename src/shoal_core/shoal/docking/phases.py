@@ -54,7 +54,7 @@ class DockingSettings:
     lean_deg: float = 6.0  # tilt, while closing, for `lean_s`; waves alone tilt by as much, but not for so long
     lean_s: float = 0.8
     lurch_deg: float = 12.0  # tilt, while closing, at once
-    lean_m: float = 0.7  # separation below which that is a hull, which is not tried again; further out it is a wave
+    lean_ends: bool = False  # it has no camera: that is a hull, which is not tried again; with one it may be a wave
     longest_s: float = 60.0  # of one try, from when the partner was found
     search_s: float = 90.0  # of one try, before that
     tries: int = 3
@@ -148,7 +148,7 @@ class DockingPhases:
         self._blocked_s = _since(self._blocked_s, t_s, blocked)
         self._leaning_s = _since(self._leaning_s, t_s, seen.tilt_deg > s.lean_deg)
         if seen.tilt_deg > s.lurch_deg or _for_s(self._leaning_s, t_s) > s.lean_s:
-            return "leaning" if self.separation_m <= s.lean_m else "rocked"
+            return "leaning"
         if _for_s(self._reached_s, t_s) > s.missed_s:
             return "port missed"
         return "something in the way" if _for_s(self._blocked_s, t_s) > s.blocked_s else ""
@@ -191,8 +191,8 @@ class DockingPhases:
         self.separation_m = max(self.separation_m, min(s.stand_off_m, self.separation_m + s.leave_mps * elapsed_s))
         if self.separation_m < s.stand_off_m or seen.partner_age_s > s.partner_s:
             return
-        # Who has leaned was pushing at a hull; what misled it is still the same, and the next push may capsize both.
-        if self.tries >= s.tries or self.reason == "leaning":
+        # Who leans without a camera pushes at a hull; what misled it is the same, and the next push may capsize both.
+        if self.tries >= s.tries or (self.reason == "leaning" and s.lean_ends):
             self.phase = Phase.FAILED
             return
         self.tries, self.phase, self._began_s = self.tries + 1, Phase.APPROACH, t_s

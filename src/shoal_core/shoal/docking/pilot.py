@@ -194,8 +194,7 @@ class FollowerPilot(Pilot):
     ) -> None:
         super().__init__(order, own, other, yielding)
         self._settings = settings or DockingSettings()
-        if not self._uses_camera:  # a hull may be met anywhere
-            self._settings = replace(self._settings, lean_m=math.inf)
+        self._settings = replace(self._settings, lean_ends=not self._uses_camera)
         self._turn_rad = level_heading_rad(other.port, own.port)
         self.phases: DockingPhases | None = None
         self._parted_s: float | None = None
