@@ -29,6 +29,7 @@ from shoal.tasks.run import make_task, read_task_settings
 from shoal_dynamics import response_time
 from shoal_dynamics.docking import Ports
 from shoal_dynamics.joints import Joints
+from shoal_dynamics.lock_step import LockStep
 from shoal_dynamics.progress import ProgressLines
 from shoal_dynamics.tick_schedule import Pacer, TickSchedule, choose_schedule
 from shoal_ros import convert, endpoints, process
@@ -60,7 +61,7 @@ class DynamicsNode(Node):
         self.done = False
         self.waiting = True  # the clock stands until everybody is there
         self._silent: set[str] = set()
-        self._unresponsive: set[str] = set()  # lock step: did not answer in time, not waited for
+        self.lock = LockStep()
         self._began = self._complete_since = time.monotonic()
         self._paced = (time.monotonic(), 0.0)  # wall and simulated time when the speed was last looked at
         self._speed = 1.0
@@ -133,6 +134,8 @@ class DynamicsNode(Node):
             [endpoints.polled(self, topics.THRUST, polled, vehicle=n, thruster=t) for t in thrusters]
             for n, thrusters in zip(names, self._thrusters, strict=True)
         ]
+        stepping = names if self.lockstep else ()
+        self._steps = {n: endpoints.polled(self, topics.ESTIMATE, polled, raw=True, vehicle=n) for n in stepping}
         self._setpoint = endpoints.polled(self, topics.SETPOINT, polled)
         self._guided_s = 0.0  # stamp of guidance's last setpoint
         endpoints.subscription(self, topics.OCEAN_CURRENT, self._on_current)
@@ -182,7 +185,7 @@ class DynamicsNode(Node):
             return
         if missing:
             self.get_logger().warning(f"starting without {', '.join(missing)}")
-            self._unresponsive |= set(missing)
+            self.lock.given_up |= set(missing)
         self.waiting = False
         self._paced = (time.monotonic(), self.world.t_s)
 
@@ -260,27 +263,28 @@ class DynamicsNode(Node):
                     self.answers[name].received(index, info["source_timestamp"], info["received_timestamp"])
             if forces:
                 queue.update(t_s, self._asked_s, forces)
-                self._unresponsive.discard(name)
+                self.lock.commanded(name)
+        self.lock.join(name for joint in self._joints.present.joints for name in (joint.a, joint.b))
+        for name, waiting in self._steps.items():
+            for _, info in endpoints.take_all(waiting)[-1:]:
+                self.lock.stepped(name, info["source_timestamp"])
 
     def answered(self) -> bool:
         """Lock step: whether all that are waited for have answered the last odometry, and guidance keeps up."""
         self._read_commands()
         for message, _ in endpoints.take_all(self._setpoint)[-1:]:
             self._guided_s = convert.from_stamp(message.header.stamp)
-            self._unresponsive.discard("guidance")
-        if (
-            self._reference
-            and "guidance" not in self._unresponsive
-            and self.world.t_s - self._guided_s > GUIDANCE_LAG_S
-        ):
+            self.lock.given_up.discard("guidance")
+        behind = self._reference and self.world.t_s - self._guided_s > GUIDANCE_LAG_S
+        if behind and "guidance" not in self.lock.given_up:
             return False
-        return all(a.complete for n, a in self.answers.items() if n not in self._unresponsive)
+        return all(self.lock.answered(n, a.complete, a.asked_ns) for n, a in self.answers.items())
 
     def give_up_waiting(self) -> None:
         """Lock step: go on without those that have not answered, until they do."""
-        self._unresponsive |= {n for n, a in self.answers.items() if not a.complete}
+        self.lock.given_up |= {n for n, a in self.answers.items() if not self.lock.answered(n, a.complete, a.asked_ns)}
         if self.world.t_s - self._guided_s > GUIDANCE_LAG_S:
-            self._unresponsive.add("guidance")
+            self.lock.given_up.add("guidance")
 
     @property
     def due_for_answers(self) -> bool:
@@ -371,6 +375,7 @@ def loop(node: DynamicsNode, serve: Callable[[float], None], over: Callable[[], 
             return
         if node.due_for_answers:
             _wait_for_answers(node, serve, over)
+        pacer.rate = node.rate or (0.0 if node.lock.hurries else 1.0)
         due = pacer.next(time.monotonic(), node.schedule.tick_s)
         while (left := due - time.monotonic()) > 0 and not over():
             serve(min(left, process.WAKE_S))

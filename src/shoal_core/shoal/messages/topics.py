@@ -76,7 +76,7 @@ CAMERA_INFO = Topic(
     "/{vehicle}/camera/{port}/camera_info", "sensor_msgs/CameraInfo", "sensor", "a camera", "tag_detector"
 )
 GROUP_THRUST = Topic("/{vehicle}/group_thrust", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
-ESTIMATE = Topic("/{vehicle}/estimate", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles")
+ESTIMATE = Topic("/{vehicle}/estimate", "std_msgs/String", "latest", "mpc", "mpc of joined vehicles, dynamics")
 PILOT = Topic("/{vehicle}/pilot", "std_msgs/String", "latest", "pilot_pad, _web, _csv, _keyboard", "autopilot")
 LEVELS = Topic("/{vehicle}/levels", "std_msgs/String", "latched", "autopilot", "pilot_web, gui")
 FOV = Topic("/{vehicle}/fov/{other}", "std_msgs/Float64", "display", "mpc", "gui, recorder")
