@@ -75,3 +75,16 @@ def test_the_error_counts_from_fifteen_seconds_after_the_fault() -> None:
     states[-1, 1, 0] += 0.3
     assert metric(replace(slow, states=states)).number == pytest.approx(0.3)
     assert np.isfinite(states).all()
+
+
+def test_the_error_until_it_is_found_counts_from_the_fault_on() -> None:
+    slow = replace(recording(), times_s=10.0 * recording().times_s)  # the fault at 1 s
+    states = slow.states.copy()
+    states[:, :, :3] = slow.setpoints_m
+    states[slow.times_s < 0.9, 0, 0] += 1.0  # before it
+    states[(slow.times_s > 1.0) & (slow.times_s < 5.9), 0, 0] += 0.2
+    states[slow.times_s > 6.1, 1, 0] += 0.1
+    made = replace(slow, states=states)
+    assert find_metric("fault_peak_m")(made).number == pytest.approx(0.2)
+    assert find_metric("fault_held_m")(made).number == pytest.approx(0.1)
+    assert find_metric("fault_held_m")(recording()) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ SUSPECTS = (Code.THRUSTER_SUSPECT, Code.MODULE_SUSPECT)
 NAMED_S = 10.0  # within this time after a fault it is to be named
 RECOVERED_S = 15.0  # from then on the vehicle is to be back in its place
 OFF_M = 0.10
+FOUND_S = 5.0  # a module that dies is out of use by then
 
 
 def _named_s(recording: Recording) -> Value | None:
@@ -69,6 +71,16 @@ def _late_error_m(recording: Recording) -> Value | None:
     return worst_value(recording, np.where(late[:, None], error, np.nan), recording.names)
 
 
+def _error_from_m(after_s: float, recording: Recording) -> Value | None:
+    """The largest of any vehicle from its own place, so long after the first fault and later."""
+    begin_s = min((f.from_s for f in recording.true_faults if f.code is not None), default=math.inf) + after_s
+    late = recording.times_s >= begin_s
+    if not late.any():
+        return None
+    error = np.linalg.norm(recording.states[:, :, POSITION] - recording.setpoints_m, axis=2)
+    return worst_value(recording, np.where(late[:, None], error, np.nan), recording.names)
+
+
 def _not_named(_: Recording, value: Value, limit: float) -> str:
     if math.isnan(value.number):
         return f"{value.subject} was not named"
@@ -87,4 +99,9 @@ METRICS = (
     Metric("fault_error_max_m", "m", _late_error_m, Bound(OFF_M, "did not recover from the fault"), group=GROUP,
            label="largest own error after a fault", form=".3f",
            description=f"Any vehicle against its own place, from {RECOVERED_S:g} s after the fault on."),
+    Metric("fault_peak_m", "m", partial(_error_from_m, 0.0), group=GROUP, label="largest own error from the fault on",
+           form=".3f", description="Any vehicle against its own place, until somebody finds the fault, and after."),
+    Metric("fault_held_m", "m", partial(_error_from_m, FOUND_S), group=GROUP, form=".3f",
+           label=f"largest own error from {FOUND_S:g} s after a fault on",
+           description="The same once there was time to find it."),
 )  # fmt: skip
