@@ -19,7 +19,7 @@ def gazebo_nodes(ready: Preparation, state_dir: str = "") -> list[NodeSpec]:
         for name, path in ready.bridge_files.items()
     ]
     nodes.append(NodeSpec("shoal_gazebo", "clock_relay", "clock_relay"))
-    watched: dict[str, Value] = {"fleet": fleet_name(ready.fleet_file), "use_sim_time": True}
+    watched: dict[str, Value] = {"fleet": fleet_name(ready.fleet_file)}
     if state_dir:
         watched["state_dir"] = state_dir
     nodes.append(NodeSpec("shoal_gazebo", "thrust_watchdog", "thrust_watchdog", parameters=watched))

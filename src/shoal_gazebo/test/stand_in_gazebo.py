@@ -21,15 +21,19 @@ from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import Float64
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from gazebo_forces import GazeboVehicle, State
+from shoal.messages import topics
 from shoal_gazebo.bridge import RAW_CLOCK, thrust_topic
 from shoal_gazebo.bringup import Preparation, Spawn, prepare
 from shoal_gazebo.sdf_reader import read_model
+from shoal_ros import endpoints
+from shoal_ros.convert import from_stamp
 
 HANDFUL = 5  # steps a tick
 ODOMETRY_EVERY = 4  # ticks
-LATE_TICKS = 14  # since the last command; controllers send one every 40 or 60 ms
+LATE_S = 0.070  # since the odometry that the last plan answers; controllers answer one every 40 or 60 ms
 PATIENCE_S = 1.0  # of wall time for a late controller; then it counts as gone
 
 
@@ -42,10 +46,11 @@ class Swimmer:
         turned = Rotation.from_euler("z", spawn.yaw_rad).as_matrix()
         self.state = State(np.array([spawn.x_m, spawn.y_m, spawn.z_m]), turned, np.zeros(3), np.zeros(3))
         self.commands = np.zeros(len(self.body.thrusters))
-        self.controlled, self.idle_ticks = False, 0
+        self.controlled, self.answered_s, self.now_s = False, 0.0, 0.0
         self.linear: deque[np.ndarray] = deque(maxlen=10)
         self.angular: deque[np.ndarray] = deque(maxlen=10)
         self.output = node.create_publisher(Odometry, f"/{self.name}/odometry", 10)
+        self.plans = endpoints.polled(node, topics.PLAN, endpoints.Polled(), vehicle=self.name)
         self.inputs = []
         for system in self.body.thrusters:
             thruster = system.values["joint_name"].removesuffix("_joint")
@@ -56,19 +61,22 @@ class Swimmer:
         for index, source in enumerate(self.inputs):  # without an executor: there is little time between ticks
             if (taken := source.handle.take_message(Float64, False)) is not None:
                 self.commands[index] = taken[0].data
-                self.controlled, self.idle_ticks = True, 0
+        # A plan goes out right behind its thrust, and is stamped as the odometry that it answers: counted from when the
+        # thrust came, a controller on a busy machine could fall further behind with every step.
+        while (taken := self.plans.handle.take_message(MultiDOFJointTrajectory, False)) is not None:
+            self.controlled, self.answered_s = True, from_stamp(taken[0].header.stamp)
 
     def wait_for_controller(self) -> None:
         self.read()
         end = time.monotonic() + PATIENCE_S
-        while self.controlled and self.idle_ticks > LATE_TICKS:
+        while self.controlled and self.now_s - self.answered_s > LATE_S:
             time.sleep(0.001)
             self.read()
             self.controlled = self.controlled and time.monotonic() < end
 
     def steps(self, step_s: float) -> None:
         self.wait_for_controller()
-        self.idle_ticks += 1
+        self.now_s += HANDFUL * step_s
         self.body.command(self.commands)
         for _ in range(HANDFUL):
             before, self.state = self.state, self.body.step(self.state, step_s)

@@ -21,6 +21,7 @@ from shoal_rqt.widgets.join_panel import JoinPanel
 from shoal_rqt.widgets.key_list import KeyList
 from shoal_rqt.widgets.plot_panel import PlotPanel
 from shoal_rqt.widgets.recording_panel import RecordingPanel
+from shoal_rqt.widgets.tab_rows import TabRows
 from shoal_rqt.widgets.test_panel import TestPanel
 from shoal_rqt.widgets.tuning_panel import TuningPanel
 from shoal_rqt.widgets.vehicle_card import VehiclePanel
@@ -74,12 +75,16 @@ class Station(QtWidgets.QWidget):
         for number, (name, panel) in enumerate(panels.items(), 1):
             self.tabs.addTab(panel, name)
             self.tabs.setTabToolTip(number - 1, f"Ctrl+{number}")
-        self.tabs.setMinimumWidth(374)
-        self.tabs.tabBar().setUsesScrollButtons(True)
-        self.tabs.tabBar().setExpanding(True)
+        right = QtWidgets.QWidget()
+        right.setMinimumWidth(374)
+        beside = QtWidgets.QVBoxLayout(right)
+        beside.setContentsMargins(0, 0, 0, 0)
+        beside.setSpacing(2)
+        beside.addWidget(TabRows(self.tabs))
+        beside.addWidget(self.tabs, 1)
         split = QtWidgets.QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(self.view)
-        split.addWidget(self.tabs)
+        split.addWidget(right)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
         split.setSizes([640, 400])
@@ -201,6 +206,7 @@ class Station(QtWidgets.QWidget):
         apply_theme(self, theme)
         self.view.apply_theme(theme)
         self.events.apply_theme(theme)
+        self.join_panel.platform.grid.apply_theme(theme)
         self._drawn_s = self._numbers_s = float("-inf")
 
     def change_theme(self) -> None:
@@ -241,3 +247,4 @@ class Station(QtWidgets.QWidget):
         """Before the window goes."""
         self._timer.stop()
         self.recording_panel.close_down()
+        self.join_panel.platform.close_down()

@@ -87,6 +87,7 @@ def style_sheet(theme: Theme) -> str:
     #bad {{ color: {t.bad}; font-weight: 700; }}
     QPushButton, QToolButton {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: 5px;
         padding: 4px 10px; }}
+    QToolButton {{ padding: 4px 6px; }}
     QPushButton:hover, QToolButton:hover {{ border-color: {t.accent}; }}
     QPushButton:focus, QToolButton:focus, QLineEdit:focus {{ border: 2px solid {t.accent}; }}
     QPushButton:checked, QToolButton:checked {{ background: {t.accent}; color: {t.panel}; border-color: {t.accent}; }}
@@ -110,11 +111,11 @@ def style_sheet(theme: Theme) -> str:
         selection-color: {t.panel}; }}
     QHeaderView, QTableCornerButton::section {{ background: {t.panel}; border: none; }}
     QHeaderView::section {{ background: {t.window}; color: {t.quiet}; border: none; padding: 3px 5px; }}
-    QTabWidget::pane {{ border: none; top: 4px; }}
-    QTabBar {{ qproperty-drawBase: 0; }}
-    QTabBar::tab {{ padding: 5px 9px; border: none; border-bottom: 3px solid transparent; color: {t.quiet}; }}
-    QTabBar::tab:selected {{ color: {t.ink}; border-bottom: 3px solid {t.accent}; }}
-    QTabBar::tab:focus {{ color: {t.accent}; }}
+    QTabWidget::pane {{ border: none; top: 2px; }}
+    QPushButton#tab {{ padding: 3px 7px; background: transparent; border: none; border-radius: 0;
+        border-bottom: 3px solid transparent; color: {t.quiet}; }}
+    QPushButton#tab:checked {{ color: {t.ink}; border-bottom: 3px solid {t.accent}; }}
+    QPushButton#tab:hover, QPushButton#tab:focus {{ color: {t.accent}; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ border: none; background: transparent; }}
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {t.line}; border-radius: 4px; min-height: 30px; }}

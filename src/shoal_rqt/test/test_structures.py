@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from shoal.messages.docking import DockingFeedback, DockingOrder
 from shoal.messages.joining import DrawnJoint, Joining
 from shoal.messages.odometry import Odometry
 from shoal.platform.blueprint import load_blueprint
+from shoal.platform.orders import ordered_blueprint
 from shoal_rqt import updates
 from shoal_rqt.model import FleetModel
 from shoal_rqt.platform_status import PlatformStatus, platform_from_json
@@ -33,7 +35,6 @@ from shoal_rqt.station import Station
 from shoal_rqt.structures import docking_sentence
 from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.widgets import shapes
-from shoal_rqt.widgets.join_panel import drawing_of
 
 LEFT = Qt.MouseButton.LeftButton
 LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
@@ -254,10 +255,10 @@ def test_a_platform_shows_phases_owners_and_the_cells_that_are_free() -> None:
     free = station.view._structures.cells.path().boundingRect()
     assert (free.left(), free.right()) == pytest.approx((0.3, 0.5))  # of 20 cm width, starboard of vessel2
     assert (free.top(), free.bottom()) == pytest.approx((-0.19, 0.19))
-    panel = station.join_panel
-    assert panel.platform.text() == "2 of 3 joined, build; vessel3 approach"
+    panel = station.join_panel.platform
+    assert panel.state.text() == "2 of 3 joined, build; vessel3 approach"
     assert not panel.part.isEnabled() and not panel.reshape.isEnabled()
-    panel.send_platform("part")
+    panel.send("part")
     assert "not done yet" in panel.problem.text() and requests(station, "platform") == []
     station.tabs.setCurrentWidget(station.vehicle_panel)
     send(station)
@@ -266,7 +267,7 @@ def test_a_platform_shows_phases_owners_and_the_cells_that_are_free() -> None:
     assert cards["vessel3"].part.text() == "platform: approach"
     cells = {"vessel1": [0, 0], "vessel2": [0, 1], "vessel3": [0, 2]}
     done = {"phases": dict.fromkeys(cells, "member"), "cells": cells, "complete": True, "over": True}
-    station.tabs.setCurrentWidget(panel)
+    station.tabs.setCurrentWidget(station.join_panel)
     send(station, updates.PlatformUpdate(platform(**done)))
     assert station.view._structures.cells.path().isEmpty() and "the platform is complete" in events(station)
     offered = [panel.blueprints.itemText(i) for i in range(panel.blueprints.count())]
@@ -274,14 +275,96 @@ def test_a_platform_shows_phases_owners_and_the_cells_that_are_free() -> None:
     assert "row3" in offered
     for name in offered:
         panel.blueprints.setCurrentText(name)
-        assert panel.drawing.text().count("▮") == 3
-    assert drawing_of(frozenset({(0, 0), (0, 1), (1, 1)})) == "▯▮\n▮▮"  # the bow up
+        assert len(panel.draft.cells) == 3 and not panel.draft.edited
+    panel.blueprints.setCurrentText("row3")
+    planned(station)
     QtTest.QTest.mouseClick(panel.reshape, LEFT)
     QtTest.QTest.mouseClick(panel.part, LEFT)
-    assert requests(station, "platform") == [panel.blueprints.currentText(), "part"]
+    assert requests(station, "platform") == ["row3", "part"]
     send(station, updates.StopUpdate("/vessel1/mpc", StopState(1, True, "/fleet/stop")))
-    panel.send_platform("part")
+    panel.send("part")
     assert "release STOP first" in panel.problem.text() and len(requests(station, "platform")) == 2
+    station.close_down()
+    station.close()
+
+
+def planned(station: Station) -> str:
+    """The planner's sentence on what is drawn now; it thinks in a thread of its own."""
+    panel = station.join_panel.platform
+    panel.refresh()
+    if panel._answer is not None:
+        panel._answer.exception(30.0)
+    panel.refresh()
+    return panel.verdict.text()
+
+
+def click(station: Station, *cells: tuple[int, int]) -> None:
+    grid = station.join_panel.platform.grid
+    for cell in cells:
+        QtTest.QTest.mouseClick(grid, LEFT, pos=grid.middle_of(cell))
+
+
+def test_a_blueprint_is_drawn_judged_by_the_planner_saved_and_sent(tmp_path: Path) -> None:
+    station = make("vessels3")
+    station.tabs.setCurrentWidget(station.join_panel)
+    panel = station.join_panel.platform
+    QtTest.QTest.mouseClick(panel.clear, LEFT)
+    assert planned(station) == "blueprint: no cell is drawn; expected at least one"
+    click(station, (2, 3), (2, 5))
+    assert "parts that do not touch" in planned(station) and panel.verdict.objectName() == "bad"
+    click(station, (2, 4))
+    assert planned(station) == "3 cells: built in 1 round (not saved)"
+    ring = [(r, c) for r in (3, 4, 5) for c in (3, 4, 5)]
+    click(station, *ring)
+    assert "12 cells: built in" in planned(station)
+    click(station, *ring, (2, 5), (3, 3))  # an L of three
+    assert sorted(panel.draft.cells) == [(2, 3), (2, 4), (3, 3)]
+    assert not panel.reshape.isEnabled()  # there is no platform
+
+    cells = {"vessel1": [0, 0], "vessel2": [0, 1], "vessel3": [0, 2]}
+    done = {"phases": dict.fromkeys(cells, "member"), "cells": cells, "complete": True, "over": True}
+    send(station, updates.PlatformUpdate(platform(**done)))
+    assert planned(station) == "3 cells: reshaped in 1 move (not saved)" and panel.reshape.isEnabled()
+    click(station, (4, 3))
+    assert "has 4 cells, the platform 3 vessels" in planned(station) and not panel.reshape.isEnabled()
+    QtTest.QTest.keyClick(panel.grid, Qt.Key.Key_Space)  # the cell that was clicked last
+    panel.kinds.setCurrentText("delfia1_cargo")
+    click(station, (3, 3))
+    assert "1 of delfia1_cargo" in planned(station)  # the platform has no such vessel
+    panel.kinds.setCurrentText("delfia1")
+    click(station, (3, 3))
+    planned(station)
+    QtTest.QTest.mouseClick(panel.reshape, LEFT)
+    (sent,) = requests(station, "platform")
+    assert ordered_blueprint(sent).rows == ("#.", "##")  # as it is drawn: no other computer has its file
+
+    panel.save(tmp_path / "Hook!.yaml")
+    assert "name" in panel.problem.text() and not list(tmp_path.iterdir())
+    panel.save(tmp_path / "hook.yaml")
+    assert load_blueprint(tmp_path / "hook.yaml").cells == {(0, 0), (0, 1), (1, 0)}
+    assert planned(station) == "3 cells: reshaped in 1 move"
+    panel.begin_with("cargo_row3")
+    panel.save(tmp_path / "mixed.yaml")
+    assert load_blueprint(tmp_path / "mixed.yaml").type_of == load_blueprint("cargo_row3").type_of
+    station.close_down()
+    station.close()
+
+
+def test_a_drag_paints_and_the_keys_do_without_a_mouse() -> None:
+    station = make("vessels3")
+    station.tabs.setCurrentWidget(station.join_panel)
+    panel = station.join_panel.platform
+    panel.draft.clear()
+    QtTest.QTest.mousePress(panel.grid, LEFT, pos=panel.grid.middle_of((1, 1)))
+    for column in (2, 3):
+        QtTest.QTest.mouseMove(panel.grid, panel.grid.middle_of((1, column)))
+    QtTest.QTest.mouseRelease(panel.grid, LEFT, pos=panel.grid.middle_of((1, 3)))
+    assert sorted(panel.draft.cells) == [(1, 1), (1, 2), (1, 3)]
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Space):
+        QtTest.QTest.keyClick(panel.grid, key)
+    assert (2, 1) in panel.draft.cells
+    QtTest.QTest.keyClick(panel.grid, Qt.Key.Key_Escape)
+    assert len(requests(station, "stop")) == 1
     station.close_down()
     station.close()
 

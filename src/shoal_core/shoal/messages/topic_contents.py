@@ -51,7 +51,8 @@ CONTENTS: dict[Topic, str] = {
     "while it swims alone, else the member that flies; with each change and every 0.4 s",
     t.PLATFORM: 'JSON: `{"phases", "cells", "owners"}` by vessel, `"wanted"` (all cells), '
     '`"owned"` (by one of them), `"complete"`, `"stage"`, `"over"`, `"stopped"`; 5 Hz',
-    t.SET_PLATFORM: "of a finished platform: the name of a blueprint of as many cells to reshape it into, or `part`",
+    t.SET_PLATFORM: "of a finished platform: the name of a blueprint of as many cells to reshape it into, or what such "
+    "a file would say, as JSON in braces, or `part`; refused while stopped",
     t.TANK_POSE: "as the vessel-platform thesis has it: x along the tank, y across, heading from x to y; 30 Hz",
     t.TANK_ACTUATION: "[n1, n2, α1, α2]: speeds in rev/s and angles in rad of the stern and the bow thruster",
     t.TANK_REFERENCE: "x, y in m and theta in rad, in the tank's frame",

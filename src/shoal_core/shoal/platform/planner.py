@@ -20,7 +20,7 @@ from shoal.platform.blueprint import SIDES, Cell, beside, connected
 
 Array = NDArray[np.float64]
 REACH = 60  # cells: as far as a way in is looked at
-TRIES = 20_000  # of the search for a reshaping
+TRIES, TRIES_A_SHIFT = 20_000, 2_000  # of the search for a reshaping: half a second, as it keeps the manager waiting
 UNFIT = 1e9  # cost of a vessel in a cell of another type
 
 
@@ -146,10 +146,12 @@ def reshaping(
     if Counter(kind for _, kind in old) != Counter(kind for _, kind in new):
         raise ShoalError(f"reshaping: {_count(old)} into {_count(new)}; expected as many")
     shifts = {(a[0] - b[0], a[1] - b[1]) for a, _ in old for b, _ in new}
+    left = TRIES
     for shift in sorted(shifts, key=lambda s: (-len(old & _shifted(new, s)), s)):
-        moves = _moves(old, _shifted(new, shift))
+        moves, tries = _moves(old, _shifted(new, shift), min(left, TRIES_A_SHIFT))
         if moves is not None:
             return shift, moves
+        left -= tries
     raise ShoalError("reshaping: no sequence of moves found; expected blueprints that overlap more")
 
 
@@ -172,8 +174,11 @@ def _shifted(cells: Filled, shift: Cell) -> Filled:
     return frozenset(((r + shift[0], c + shift[1]), kind) for (r, c), kind in cells)
 
 
-def _moves(old: Filled, new: Filled) -> tuple[Move, ...] | None:
-    """Depth first: a vessel of a cell that is not wanted any more goes to one that is; nothing else moves."""
+def _moves(old: Filled, new: Filled, most: int) -> tuple[tuple[Move, ...] | None, int]:
+    """Depth first: a vessel of a cell that is not wanted any more goes to one that is; nothing else moves.
+
+    None: not found; and how often it has tried, at most `most` times.
+    """
     tries, dead = 0, set[Filled]()
 
     def search(filled: Filled) -> list[Move] | None:
@@ -181,7 +186,7 @@ def _moves(old: Filled, new: Filled) -> tuple[Move, ...] | None:
         tries += 1
         if filled == new:
             return []
-        if filled in dead or tries > TRIES:
+        if filled in dead or tries > most:
             return None
         for leaving, kind in sorted(filled - new):
             left = filled - {(leaving, kind)}
@@ -200,7 +205,7 @@ def _moves(old: Filled, new: Filled) -> tuple[Move, ...] | None:
         return None
 
     found = search(old)
-    return None if found is None else tuple(found)
+    return None if found is None else tuple(found), tries
 
 
 def assignment(

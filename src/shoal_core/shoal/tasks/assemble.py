@@ -27,7 +27,7 @@ from shoal.platform.jobs import Track
 from shoal.platform.manager import FleetManager
 from shoal.platform.memory import ManagerMemory, remembered, restore
 from shoal.platform.model import PlanarPose, platform_pose
-from shoal.platform.planner import reshaping
+from shoal.platform.orders import PART, check_reshaping, ordered_blueprint
 from shoal.platform.settings import ManagerSettings
 from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.connectors import Connectors
@@ -97,21 +97,19 @@ class AssembleDirector:
         return Orders(reference_of(t_s, self.manager.site, tracks), placement, stop, joining=joining)
 
     def order(self, text: str) -> str:
-        """What an operator wants of a platform that is built: `part`, or the name of another blueprint."""
+        """What an operator wants of a platform that is built: `part`, or another blueprint, by name or as JSON."""
+        into = None if text == PART else ordered_blueprint(text)
+        name = PART if into is None else into.name
+        if self.manager.stopped_s is not None:  # what is ordered now would begin with the release, unasked
+            raise ShoalError(f"platform '{name}': the fleet is stopped; expected the order after the release")
         if self.over_s is None or not self.manager.finished:
-            raise ShoalError(f"platform '{text}': the last order is not done yet; expected a platform that is finished")
-        stage = Stage(name="part", part=True) if text == "part" else Stage(name=f"into {text}", into=text)
-        if stage.into is not None:
-            into, members = load_blueprint(stage.into), self.manager.members
-            if len(into.cells) != len(members):
-                raise ShoalError(
-                    f"platform '{text}': has {len(into.cells)} cells, the platform {len(members)} vessels; "
-                    "expected as many"
-                )
-            try:  # may be refused for the vessels' types, too
-                reshaping({cell: self.manager.types.get(n, "") for n, cell in members.items()}, into.type_of)
-            except ShoalError as error:
-                raise ShoalError(f"platform '{text}': {error}") from None
+            raise ShoalError(f"platform '{name}': the last order is not done yet; expected a platform that is finished")
+        if into is None:
+            stage = Stage(name=PART, part=True)
+        else:
+            members = self.manager.members
+            check_reshaping({cell: self.manager.types.get(n, "") for n, cell in members.items()}, into)
+            stage = Stage(name=f"into {name}", into=into)
         self._stages.append(stage)
         self.over_s = None
         return stage.name
@@ -171,7 +169,8 @@ class AssembleDirector:
         if stage.site is not None:
             manager.site = PlanarPose(*stage.site)
         if stage.into is not None:
-            manager.reshape(load_blueprint(stage.into).type_of)
+            into = load_blueprint(stage.into) if isinstance(stage.into, str) else stage.into
+            manager.reshape(into.type_of)
         if stage.part:
             manager.part()
 
@@ -191,7 +190,7 @@ class Stage(FileModel):
     name: str
     site: tuple[float, float, float] | None = None
     lasts_s: float = 0.0
-    into: str | None = None
+    into: str | Blueprint | None = None  # by name, or as it was when it was ordered
     part: bool = False
 
 
@@ -336,7 +335,7 @@ def _check_into(name: str, before: Blueprint) -> None:
     if after.size_m != before.size_m:
         raise ShoalError(f"task assemble: into '{name}' has other hulls than '{before.name}'; expected the same")
     try:
-        reshaping(before.type_of, after.type_of)
+        check_reshaping(before.type_of, after)
     except ShoalError as error:
         raise ShoalError(f"task assemble: '{before.name}' into '{name}': {error}") from None
 

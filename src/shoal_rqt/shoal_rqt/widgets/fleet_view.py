@@ -11,6 +11,7 @@ from shoal_rqt.qt import Qt, QtCore, QtGui, QtWidgets
 from shoal_rqt.theme import LIGHT, Theme, faded
 from shoal_rqt.waypoint_list import WaypointList
 from shoal_rqt.widgets.fleet_layer import FleetLayer
+from shoal_rqt.widgets.label_spread import spread
 from shoal_rqt.widgets.pens import pen
 from shoal_rqt.widgets.structure_layer import StructureLayer
 from shoal_rqt.widgets.vehicle_layer import VehicleLayer
@@ -58,6 +59,7 @@ class FleetView(QtWidgets.QWidget):
     def _build(self) -> None:
         self.adding = _button("+ Waypoint", "Each click in the views adds a waypoint (Ctrl+W)", checkable=True)
         self.click_depth = QtWidgets.QDoubleSpinBox(minimum=-5, maximum=1000, value=5.0, singleStep=0.5, suffix=" m")
+        self.click_depth.setMaximumWidth(78)  # at 760 px of window the buttons beside it need the rest
         self.click_depth.setToolTip("Depth of waypoints that are clicked in the plan view")
         self.following = _button("Follow", "Keep the fleet in the middle (Ctrl+F)", checkable=True)
         self.following.setChecked(True)  # a fleet that follows a path leaves a fixed view within a minute
@@ -125,6 +127,8 @@ class FleetView(QtWidgets.QWidget):
         if self.following.isChecked() and len(places):
             self._centre(places)
             self._keep_depth(places)
+        spread([layer.label for layer in self._vehicles.values()], self.above)
+        spread([layer.side_label for layer in self._vehicles.values()], self.side)
         self._show_off_screen()
 
     def _show_water(self) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal
 
-from shoal.config.files import list_configs
-from shoal.errors import ShoalError
 from shoal.messages.docking import DockingOrder
-from shoal.platform.blueprint import Cell, load_blueprint
 from shoal.vehicles.ports import Port, fits
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtWidgets
@@ -16,30 +12,9 @@ from shoal_rqt.requests import Link
 from shoal_rqt.structures import docking_sentence
 from shoal_rqt.theme import restyle
 from shoal_rqt.widgets.choice import Choice
+from shoal_rqt.widgets.platform_panel import PlatformPanel
+from shoal_rqt.widgets.rows import button, row
 from shoal_rqt.widgets.vehicle_card import label
-
-PART = "part"
-
-
-@lru_cache(maxsize=64)
-def blueprint_cells(name: str) -> frozenset[Cell]:
-    """Of one of this computer's; none of one that cannot be read."""
-    try:
-        return load_blueprint(name).cells
-    except ShoalError:
-        return frozenset()
-
-
-def drawing_of(cells: frozenset[Cell]) -> str:
-    """As in the files: the bow up."""
-    if not cells:
-        return ""
-    rows, columns = zip(*cells, strict=True)
-    lines = (
-        "".join("▮" if (row, column) in cells else "▯" for column in range(min(columns), max(columns) + 1))
-        for row in range(max(rows), min(rows) - 1, -1)
-    )
-    return "\n".join(lines)
 
 
 class JoinPanel(QtWidgets.QScrollArea):
@@ -56,28 +31,18 @@ class JoinPanel(QtWidgets.QScrollArea):
             box.setAccessibleName(name)
             box.setMinimumWidth(70)
             box.setSizePolicy(QtWidgets.QSizePolicy.Policy.Expanding, QtWidgets.QSizePolicy.Policy.Fixed)
-        self.dock = _button("Dock", "The follower comes to the leader's port", main=True)
-        self.undock = _button("Undock", "The latch opens, and the follower leaves")
-        self.abort = _button("Abort", "Back to the stand-off; pressed once more, both are let go")
+        self.dock = button("Dock", "The follower comes to the leader's port", main=True)
+        self.undock = button("Undock", "The latch opens, and the follower leaves")
+        self.abort = button("Abort", "Back to the stand-off; pressed once more, both are let go")
         self.phase, self.problem = label("", "title", wrap=True), label("", "quiet", wrap=True)
         self.groups = label("", "quiet", wrap=True)
-        self.platform = label("", "quiet", wrap=True)
-        self.blueprints = Choice()
-        self.blueprints.setAccessibleName("blueprint")
-        self.blueprints.setMinimumWidth(70)
-        self.drawing = label("", "quiet")
-        self.drawing.setTextFormat(Qt.TextFormat.PlainText)
-        self.reshape = _button("Reshape", "The finished platform is reshaped into this blueprint", main=True)
-        self.part = _button("Part", "The finished platform is taken apart")
+        self.platform = PlatformPanel(model, link)
         self.dock.clicked.connect(lambda: self.order("dock"))
         self.undock.clicked.connect(lambda: self.order("undock"))
         self.abort.clicked.connect(lambda: self.order("cancel"))
-        self.reshape.clicked.connect(lambda: self.send_platform(self.blueprints.currentText()))
-        self.part.clicked.connect(lambda: self.send_platform(PART))
         self.leader.currentTextChanged.connect(lambda _: self._offer_ports(self.leader, self.leader_port))
         self.follower.currentTextChanged.connect(lambda _: self._offer_ports(self.follower, self.follower_port))
-        self.blueprints.currentTextChanged.connect(self._draw)
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[str, ...] | None = None  # not offered yet
         self._build()
 
     def _build(self) -> None:
@@ -87,23 +52,24 @@ class JoinPanel(QtWidgets.QScrollArea):
         layout = QtWidgets.QVBoxLayout(inside)
         layout.setContentsMargins(0, 4, 4, 0)
         layout.addWidget(label("Docking", "title"))
+        self.docking = QtWidgets.QWidget()
+        docking = QtWidgets.QVBoxLayout(self.docking)
+        docking.setContentsMargins(0, 0, 0, 0)
         grid = QtWidgets.QGridLayout()
         rows = (("leads", self.leader, self.leader_port), ("follows", self.follower, self.follower_port))
-        for row, (word, vehicle, port) in enumerate(rows):
-            grid.addWidget(label(word, "quiet"), row, 0)
-            grid.addWidget(vehicle, row, 1)
-            grid.addWidget(label("at port", "quiet"), row, 2)
-            grid.addWidget(port, row, 3)
-        layout.addLayout(grid)
-        layout.addLayout(_row(self.abort, self.undock, self.dock))
+        for number, (word, vehicle, port) in enumerate(rows):
+            grid.addWidget(label(word, "quiet"), number, 0)
+            grid.addWidget(vehicle, number, 1)
+            grid.addWidget(label("at port", "quiet"), number, 2)
+            grid.addWidget(port, number, 3)
+        docking.addLayout(grid)
+        docking.addLayout(row(self.abort, self.undock, self.dock))
+        layout.addWidget(self.docking)
         layout.addWidget(self.phase)
         layout.addWidget(self.problem)
         layout.addWidget(label("Joined", "title"))
         layout.addWidget(self.groups)
-        layout.addWidget(label("Platform", "title"))
         layout.addWidget(self.platform)
-        layout.addLayout(_row(self.part, self.blueprints, self.reshape))
-        layout.addWidget(self.drawing)
         layout.addStretch(1)
         self.setWidget(inside)
 
@@ -134,16 +100,6 @@ class JoinPanel(QtWidgets.QScrollArea):
             )
         return ""
 
-    def send_platform(self, word: str) -> None:
-        """To the fleet manager, which takes it once the last order is done."""
-        refusal = self._model.stop.refusal
-        platform = self._model.structures.platform
-        if not refusal and (platform is None or not platform.over):
-            refusal = f"platform '{word}': the last order is not done yet; expected a platform that is finished"
-        self._say(refusal, bad=bool(refusal))
-        if not refusal:
-            self._link.send_platform(word)
-
     # -- as it is now ------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
@@ -158,36 +114,21 @@ class JoinPanel(QtWidgets.QScrollArea):
         if told is not None and told.refused:
             self._say(f"refused: {told.refused}", bad=True)
         self.abort.setEnabled(structures.docking_now)
-        for button in (self.dock, self.undock):
-            button.setEnabled(len(self._names) > 1)
+        for choice in (self.dock, self.undock):
+            choice.setEnabled(len(self._names or ()) > 1)
         lines = [f"{' + '.join(group)}: one body" for group in structures.groups]
         lines += [f"  {j.a} – {j.b}" for j in structures.joining.joints] if len(lines) else []
         shapes = {v.name: v.shape for v in self._model.vehicles.values()}
         lines += [f"{n}: assembly of {len(s.modules)} hulls" for n, s in shapes.items() if s is not None and s.joined]
         self.groups.setText("\n".join(lines) or "Nobody is joined.")
-        self._refresh_platform()
-
-    def _refresh_platform(self) -> None:
-        platform = self._model.structures.platform
-        self.platform.setText("No fleet manager." if platform is None else platform.sentence())
-        count = 0 if platform is None else len(platform.cells)
-        names = [n for n in list_configs("blueprints") if count and len(blueprint_cells(n)) == count]
-        if [self.blueprints.itemText(i) for i in range(self.blueprints.count())] != names:
-            self.blueprints.clear()
-            self.blueprints.addItems(names)
-        ready = platform is not None and platform.over
-        self.part.setEnabled(ready)
-        self.reshape.setEnabled(ready and bool(names))
-
-    def _draw(self, name: str) -> None:
-        self.drawing.setText(drawing_of(blueprint_cells(name)) if name else "")
-        self.drawing.setToolTip("Bow up" if name else "")
+        self.platform.refresh()
 
     def _offer_vehicles(self) -> None:
         names = tuple(v.name for v in self._model.vehicles.values() if v.shape is not None and v.shape.ports)
         if names == self._names:
             return
         self._names = names
+        self.docking.setVisible(bool(names))  # else there is nothing to choose
         for place, box in enumerate((self.leader, self.follower)):
             before = box.currentText()
             box.clear()
@@ -215,18 +156,3 @@ class JoinPanel(QtWidgets.QScrollArea):
         if self.problem.objectName() != (look := "bad" if bad else "quiet"):
             self.problem.setObjectName(look)
             restyle(self.problem)
-
-
-def _button(text: str, tip: str, main: bool = False) -> QtWidgets.QPushButton:
-    made = QtWidgets.QPushButton(text)
-    made.setToolTip(tip)
-    if main:
-        made.setObjectName("main")
-    return made
-
-
-def _row(*widgets: QtWidgets.QWidget) -> QtWidgets.QHBoxLayout:
-    made = QtWidgets.QHBoxLayout()
-    for widget in widgets:
-        made.addWidget(widget)
-    return made
