@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 import yaml
+from rosbags.highlevel import AnyReader
 
-from shoal.messages.topics import TOPICS, Topic
+import foxglove_layout
+from foxglove_layout import known
+from shoal.recordings.run_messages import write_bag
+from shoal.recordings.typestore import store
+from shoal.tasks.run import RunSpec, simulate
 from shoal_teleop.nodes import teleop_nodes
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def known(name: str) -> Topic | None:
-    """The line of the table that a topic's name belongs to."""
-    return next((t for t in TOPICS if re.fullmatch(re.sub(r"\{\w+\}", "[a-z0-9_]+", t.name), name)), None)
 
 
 def all_values(data: Any, key: str) -> list[Any]:
@@ -44,21 +44,67 @@ def test_rviz_shows_topics_of_the_table_with_their_qos() -> None:
         assert entry["Reliability Policy"] == "Reliable" and topic.qos in ("latched", "latest", "reliable")
 
 
-@pytest.mark.parametrize("name", ["shoal", "docking", "platform"])
-def test_foxglove_layout_is_whole_and_shows_topics_of_the_table(name: str) -> None:
-    data = json.loads((ROOT / f"config/foxglove/{name}.json").read_text())
+@pytest.mark.parametrize("name", foxglove_layout.NAMES)
+def test_foxglove_layout_is_whole_and_its_panels_have_what_they_read(name: str) -> None:
+    data = foxglove_layout.load(name)
 
     def panels(node: Any) -> list[str]:
-        return [node] if isinstance(node, str) else panels(node["first"]) + panels(node["second"])
+        if isinstance(node, str):
+            return [node]
+        assert set(node) == {"direction", "first", "second", "splitPercentage"} and node["direction"] in "row column"
+        return panels(node["first"]) + panels(node["second"])
 
+    assert {"configById", "globalVariables", "layout"} <= set(data)  # without these an import is refused
     assert sorted(panels(data["layout"])) == sorted(data["configById"])
-    paths = [p["value"] for entry in all_values(data, "paths") for p in entry if p["value"].startswith("/")]
-    named = [*paths, *all_values(data, "topicPath"), *all_values(data, "topicName"), *all_values(data, "poseTopic")]
-    named += [topic for topics in all_values(data, "topics") for topic in topics]
-    assert len(named) > 20
-    for topic in named:
-        assert known(topic.split(".")[0]) is not None, topic
-    assert {p.name for p in (ROOT / "config/foxglove").iterdir()} == {"shoal.json", "docking.json", "platform.json"}
+    for key, panel in data["configById"].items():
+        needed, allowed = foxglove_layout.SETTINGS[key.split("!")[0]]
+        assert needed <= set(panel) <= needed | allowed | foxglove_layout.TITLE, key
+        for series in panel.get("paths", ()):
+            assert foxglove_layout.SERIES[0] <= set(series) <= set.union(*foxglove_layout.SERIES), (key, series)
+            assert series["timestampMethod"] in ("receiveTime", "headerStamp")
+        if "legendDisplay" in panel:
+            assert panel["legendDisplay"] in ("floating", "top", "left", "none") and panel["xAxisVal"] == "timestamp"
+
+
+@pytest.mark.parametrize("name", foxglove_layout.NAMES)
+def test_foxglove_layout_shows_fields_that_exist(name: str) -> None:
+    """By the table of topics and the messages' own definitions; what is plotted is a number."""
+    data = foxglove_layout.load(name)
+    for path in foxglove_layout.plotted(data):
+        assert re.fullmatch(r"u?int\d+|float\d+", foxglove_layout.type_at(path)), path
+    for path in foxglove_layout.shown(data):
+        assert foxglove_layout.type_at(path), path
+    sent = [p for p in data["configById"].values() if "datatype" in p]
+    for panel in sent:
+        topic = known(panel["topicName"])
+        assert topic is not None and panel["datatype"].replace("/msg/", "/") == topic.type
+        assert set(json.loads(panel["value"])) == {"data"}
+    assert len(foxglove_layout.topics_of(data)) > 10
+    with pytest.raises(KeyError):
+        foxglove_layout.type_at("/rov1/odometry.pose.pose.posture.x")
+
+
+RUNS = {
+    "shoal": RunSpec(path="circle", fleet="two", seed=1, duration_s=1.0),
+    "docking": RunSpec(task="dock", fleet="two", seed=1, duration_s=1.0),
+    "platform": RunSpec(task="assemble", fleet="vessels3", condition="tank_offsets", seed=107, duration_s=1.0),
+}
+# Topics of nodes that a simulated run does without: they are in what `shoal up --record --display` records.
+NODES_ONLY = {"/markers", "/fleet/mode", "/fleet/test_status", "/fleet/waypoints", "/fleet/assembly", "/fleet/platform",
+              "/fleet/set_docking", "/fleet/set_platform"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", foxglove_layout.NAMES)
+def test_a_simulated_recording_has_what_its_foxglove_layout_shows(name: str, tmp_path: Path) -> None:
+    write_bag(simulate(RUNS[name]), tmp_path / "recording")
+    with AnyReader([tmp_path / "recording"], default_typestore=store()) as reader:
+        recorded = {c.topic: c.msgtype.replace("/msg/", "/") for c in reader.connections if c.msgcount}
+    wanted = foxglove_layout.topics_of(foxglove_layout.load(name))
+    nodes_only = {t for t in wanted if t in NODES_ONLY or re.search(r"/(docking|fiducial|owner)(/|$)", t)}
+    assert wanted - nodes_only <= set(recorded)
+    for topic in wanted - nodes_only:
+        table = known(topic)
+        assert table is not None and table.type == recorded[topic]
 
 
 def load(file: Path) -> ModuleType:

@@ -2,83 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 pytest.importorskip("pyqtgraph")
 pytest.importorskip("PySide6.QtTest")
 from PySide6 import QtTest
 
+from offline_station import LEFT, opened, requests, send, state
 from shoal.errors import ShoalError
-from shoal.fleet.file import load_fleet
 from shoal.fleet.stop import StopState
 from shoal.guidance.path_file import load_path
 from shoal.messages.health import Severity
 from shoal.messages.odometry import Odometry
 from shoal.messages.preview import Preview
 from shoal_rqt import screenshots, updates
-from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import Qt, QtCore, QtWidgets, application
-from shoal_rqt.requests import Description, NoLink, ParameterInfo, Reply
+from shoal_rqt.requests import Description, ParameterInfo, Reply
 from shoal_rqt.station import Station
-from shoal_rqt.theme import THEMES
-from shoal_rqt.update_queue import UpdateQueue
 from shoal_rqt.widgets.tuning_panel import VALUE
 
 PACKAGE = Path(__file__).resolve().parents[1]
-LEFT = Qt.MouseButton.LeftButton
-
-
-def send(station: Station, *items: updates.Update) -> None:
-    for item in items:
-        station.update_queue.put(item)
-    station.process_updates()
-    # The window redraws only so often; the test looks now, however fast the machine is.
-    station.draw(time.monotonic())
-    station.show_numbers(time.monotonic())
-    application().processEvents()
-
-
-def state(north: float, east: float, heading_deg: float) -> Odometry:
-    half = np.radians(heading_deg) / 2
-    place = np.array([north, east, 5.0])
-    return Odometry.of_parts(1.0, place, np.array([np.cos(half), 0, 0, np.sin(half)]), np.zeros(3), np.zeros(3))
 
 
 @pytest.fixture
 def station() -> Iterator[Station]:
-    application()
-    made = Station(FleetModel(load_fleet("two")), UpdateQueue(), NoLink())
-    made.resize(1280, 800)
-    made.show()
-    made.activateWindow()  # X11 without a window manager gives the focus to nobody
-    QtTest.QTest.qWaitForWindowActive(made, 2000)
-    made.model.sight_pairs = (("rov1", "rov2"), ("rov2", "rov1"))
-    nodes = frozenset({"/guidance", "/rov1/mpc", "/rov2/mpc"})
-    send(
-        made,
-        updates.OdometryUpdate("rov1", state(0.0, -1.1, 90.0)),
-        updates.OdometryUpdate("rov2", state(0.0, 1.1, -90.0)),
-        updates.GraphUpdate(("rov1", "rov2"), nodes, stick=False),
-        updates.ModeUpdate("hold"),
-    )
-    yield made
-    made.close_down()
-    made.close()
-
-
-def requests(station: Station, what: str) -> list[Any]:
-    assert isinstance(station.link, NoLink)
-    return [value for kind, value in station.link.requests if kind == what]
+    with opened() as made:
+        yield made
 
 
 # -- operating --------------------------------------------------------------------------------------------------
@@ -375,21 +331,3 @@ def test_tuning_shows_what_the_node_reports(station: Station, tmp_path: Path) ->
     panel.save(tmp_path / "p.yaml")
     saved = yaml.safe_load((tmp_path / "p.yaml").read_text())["/**/mpc"]["ros__parameters"]
     assert saved == {"limits": {"distance_soft_m": 2.0}, "ring": {"form": "off"}, "max_qp_iterations": 25}
-
-
-# -- looks ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [(760, 571), (1024, 640), (1920, 1080), (3840, 2160)])
-@pytest.mark.parametrize("theme", list(THEMES.values()), ids=lambda t: t.name)
-def test_every_tab_fits_every_size(station: Station, size: tuple[int, int], theme: Any) -> None:
-    station.apply_theme(theme)
-    station.resize(*size)
-    for index in range(station.tabs.count()):
-        station.tabs.setCurrentIndex(index)
-        station.show_numbers(time.monotonic())
-        application().processEvents()
-        assert (station.width(), station.height()) == size  # nothing has pushed it wider
-        panel = station.tabs.currentWidget()
-        assert panel.minimumSizeHint().width() <= panel.width() + 4, station.tabs.tabText(index)
-    assert not station.grab().isNull()

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtTest")
 needs_x = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed (Debian package xvfb)")
-CHOSEN = "esc_is_stop or stop_goes_out or stands_between or size0 or follow_the_fleet"
+CHOSEN = "esc_is_stop or stop_goes_out or stands_between or size0 or size1 or follow_the_fleet or in_sight"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def display() -> Iterator[str]:
 def test_under_x11(display: str) -> None:
     environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN]
-    target = str(Path(__file__).with_name("test_station.py"))
-    done = subprocess.run([*words, target], env=environment, capture_output=True, text=True, timeout=300)
+    targets = [str(Path(__file__).with_name(name)) for name in ("test_station.py", "test_station_looks.py")]
+    done = subprocess.run([*words, *targets], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout

@@ -30,6 +30,7 @@ class Notes:
     about: About
     limits: Limits
     thrust_bounds_N: Mapping[str, Array]
+    input_names: Mapping[str, tuple[str, ...]]
     hulls_m: Mapping[str, Array]
     bounds: Mapping[str, float]
     outcome: Outcome | None
@@ -45,7 +46,8 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
     health = [_health(streams.health.get(n, Stream()), n, grid, window) for n in names]
     events = [event for h in health for event in h.events]
     events += [event for n, h in zip(names, health, strict=True) for event in _odometry_events(streams, n, window, h)]
-    thrust = {name: _thrust(streams.thrust.get(name, {}), grid) for name in names}
+    inputs = {name: _inputs(streams.thrust.get(name, {}), notes.input_names.get(name, ())) for name in names}
+    thrust = {name: _thrust(streams.thrust.get(name, {}), inputs[name], grid) for name in names}
     bounds = {n: b for n, b in notes.thrust_bounds_N.items() if n in thrust and b.shape[1] == thrust[n].shape[1]}
     vehicles = len(names)
     return Recording(
@@ -68,6 +70,7 @@ def make_recording(streams: Streams, window: Window, notes: Notes) -> Recording:
         must_see=_must_see(streams, names, notes.must_see),
         limits=notes.limits,
         thrust_bounds_N=bounds,
+        input_names={name: found for name, found in inputs.items() if found},
         hulls_m={name: points for name, points in notes.hulls_m.items() if name in names},
         events=tuple(sorted(events, key=lambda event: (event.t_s, event.vehicle))),
         issue_shares=_issue_shares([h.issues for h in health]),
@@ -119,9 +122,15 @@ def _measured(stream: Stream | None, grid: Array) -> Array:
     return resample.states(grid, times[sound], rows[sound]) if sound.any() else np.full((len(grid), 13), np.nan)
 
 
-def _thrust(by_thruster: dict[str, Stream], grid: Array) -> Array:
-    """(T, thrusters) in the order of their numbers."""
-    ordered = sorted(by_thruster, key=lambda name: [int(n) for n in re.findall(r"\d+", name)] or [0])
+def _inputs(by_thruster: dict[str, Stream], known: tuple[str, ...]) -> tuple[str, ...]:
+    """In the vehicle's order where it is known, else in that of their numbers."""
+    if set(by_thruster) == set(known):
+        return known
+    return tuple(sorted(by_thruster, key=lambda name: [int(n) for n in re.findall(r"\d+", name)] or [0]))
+
+
+def _thrust(by_thruster: dict[str, Stream], ordered: tuple[str, ...], grid: Array) -> Array:
+    """(T, thrusters) in that order."""
     columns = [resample.held(grid, *_column(by_thruster[name]), before=0.0) for name in ordered]
     return np.stack(columns, axis=1) if columns else np.zeros((len(grid), 0))
 

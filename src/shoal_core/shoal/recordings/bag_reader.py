@@ -74,11 +74,12 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
         }
     )
     outcome, pairs = known.get("outcome"), known.get("must_see")
-    limits, bounds_N, hulls_m = _of_fleet(known, fleet)
+    limits, bounds_N, inputs, hulls_m = _of_fleet(known, fleet)
     return Notes(
         about=about if about.condition else replace(about, condition="recorded"),
         limits=limits,
         thrust_bounds_N=bounds_N,
+        input_names=inputs,
         hulls_m=hulls_m,
         bounds=dict(known.get("bounds", {})),
         outcome=Outcome(**outcome) if isinstance(outcome, dict) and not is_part else None,
@@ -86,22 +87,29 @@ def _notes(known: Mapping[str, Any], fleet: str | None, is_part: bool) -> Notes:
     )
 
 
-def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array], dict[str, Array]]:
-    """Limits, thrust bounds, hulls: of the fleet asked for, else as noted, else of the one that the recording names."""
+Inputs = dict[str, tuple[str, ...]]
+
+
+def _of_fleet(known: Mapping[str, Any], asked: str | None) -> tuple[Limits, dict[str, Array], Inputs, dict[str, Array]]:
+    """Limits, thrust bounds, inputs, hulls: of the fleet asked for, else as noted, else of the one it names."""
     if asked is None and isinstance(known.get("limits"), dict):
-        return older.limits_of(known["limits"]), _arrays(known, "thrust_bounds_N"), _arrays(known, "hulls_m")
+        inputs = {vehicle: tuple(names) for vehicle, names in known.get("input_names", {}).items()}
+        bounds_N, hulls_m = _arrays(known, "thrust_bounds_N"), _arrays(known, "hulls_m")
+        return older.limits_of(known["limits"]), bounds_N, inputs, hulls_m
     name = asked or str(known.get("fleet", ""))
     if not name:
-        return Limits(), {}, {}
+        return Limits(), {}, {}, {}
     try:
         fleet = resolve_fleet(name)
     except ShoalError:
         if asked is not None:
             raise
-        return Limits(), {}, {}  # recorded elsewhere, with a fleet file that is not here
+        return Limits(), {}, {}, {}  # recorded elsewhere, with a fleet file that is not here
     vehicles = {member.name: member.vehicle() for member in fleet.vehicles}
     bounds_N = {name: np.stack([v.thrust_min_N, v.thrust_max_N]) for name, v in vehicles.items()}
-    return fleet.limits, bounds_N, {name: hull for name, v in vehicles.items() if (hull := hull_points_m(v)).any()}
+    inputs = {name: tuple(v.input_names) for name, v in vehicles.items()}
+    hulls_m = {name: hull for name, v in vehicles.items() if (hull := hull_points_m(v)).any()}
+    return fleet.limits, bounds_N, inputs, hulls_m
 
 
 def _arrays(known: Mapping[str, Any], key: str) -> dict[str, Array]:

@@ -101,6 +101,7 @@ class Recording:
     must_see: tuple[tuple[int, int], ...]  # (seer, seen)
     limits: Limits = DEFAULT_LIMITS
     thrust_bounds_N: Mapping[str, Array] = field(default_factory=dict)  # (2,n) least, most; without those not known
+    input_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # n of each vehicle, where they are known
     hulls_m: Mapping[str, Array] = field(default_factory=dict)  # (P,3) points of those that are more than a centre
     events: tuple[HealthEvent, ...] = ()
     issue_shares: Mapping[str, float] = field(default_factory=dict)  # by sentence: share of all vehicles' control steps

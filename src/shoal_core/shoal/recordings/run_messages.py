@@ -60,6 +60,7 @@ def _notes(recording: Recording) -> dict[str, Any]:
     return asdict(recording.about) | {
         "limits": recording.limits.model_dump(),
         "thrust_bounds_N": {name: bounds.tolist() for name, bounds in recording.thrust_bounds_N.items()},
+        "input_names": {name: list(inputs) for name, inputs in recording.input_names.items()},
         "hulls_m": {name: points.tolist() for name, points in recording.hulls_m.items()},
         "bounds": dict(recording.bounds),
         "outcome": None if recording.outcome is None else asdict(recording.outcome),
@@ -71,7 +72,8 @@ def _vehicle(recording: Recording, v: int) -> Iterator[Item]:
     name = recording.names[v]
     thrust_N = recording.thrust_N[name]
     odometry, truth, setpoint = (t.of(name) for t in (topics.ODOMETRY, topics.TRUTH, topics.VEHICLE_SETPOINT))
-    thrusters = [topics.THRUST.of(name, thruster=f"thruster{i + 1}") for i in range(thrust_N.shape[1])]
+    numbered = tuple(f"thruster{i + 1}" for i in range(thrust_N.shape[1]))
+    thrusters = [topics.THRUST.of(name, thruster=t) for t in recording.input_names.get(name, numbered)]
     for k, t_s in enumerate(recording.times_s.tolist()):
         measured, true = Odometry(t_s, recording.odometry[k, v]), Odometry(t_s, recording.states[k, v])
         yield t_s, odometry, topics.ODOMETRY, codec.odometry_to_bytes(measured, name)

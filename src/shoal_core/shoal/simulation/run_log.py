@@ -159,6 +159,7 @@ class RunLog:
             must_see=tuple((index[a], index[b]) for a, b in (placement.sight if placement else ())),
             limits=world.fleet.limits,
             thrust_bounds_N={m.name: _thrust_bounds_N(m.vehicle()) for m in world.fleet.vehicles},
+            input_names={m.name: tuple(m.vehicle().input_names) for m in world.fleet.vehicles},
             hulls_m=_hulls_m(world),
             events=tuple(self._events),
             true_faults=world.faults.of_thrusters,

@@ -1,0 +1,6 @@
+"""Lets the tests of this folder import the helpers beside them (pytest's importlib mode does not)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
