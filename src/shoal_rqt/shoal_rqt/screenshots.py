@@ -72,11 +72,15 @@ def _stations(report: Callable[[str], None]) -> Iterator[tuple[str, Station]]:
     yield "five_light", _station(ring, five, 26.0, LIGHT, _test_running, "Vehicles")
     yield "five_dark", _station(ring, five, 26.0, DARK, _test_running, "Vehicles", size=(1920, 1080))
     yield "lost_dark", _station(ring, five, 24.0, DARK, _lost, "Vehicles")
-    looks = {"docking": (LIGHT, "Join"), "platform": (LIGHT, "Vehicles"), "joined": (DARK, "Vehicles"),
+    looks = {"docking": (LIGHT, "Join"), "platform": (LIGHT, "Vehicles"), "blueprint": (LIGHT, "Join"),
+              "joined": (DARK, "Vehicles"),
              "assembly": (DARK, "Join")}  # fmt: skip
     for name, model in structure_scenes.scenes(report):
         theme, tab = looks[name]
-        yield f"{name}_{theme.name}", _window(model, theme, tab, (1024, 640))
+        station = _window(model, theme, tab, (1024, 640))
+        if name == "blueprint":
+            _draw_blueprint(station)
+        yield f"{name}_{theme.name}", station
 
 
 def _station(
@@ -152,6 +156,16 @@ def _test_waiting(station: Station) -> None:
         item = station.test_panel.tests.item(row)
         item.setCheckState(type(item.checkState()).Checked)
     station.test_panel.repeat.setValue(3)
+
+
+def _draw_blueprint(station: Station) -> None:
+    """An L, drawn and not saved."""
+    panel = station.join_panel.platform
+    panel.draft.clear()
+    for cell in ((3, 5), (3, 6), (4, 5)):
+        panel.draft.paint(cell, True)
+    panel.wait_for_planner()
+    station.join_panel.ensureWidgetVisible(panel.reshape)
 
 
 def _waypoints(station: Station) -> None:

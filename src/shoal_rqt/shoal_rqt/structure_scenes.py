@@ -26,6 +26,8 @@ def scenes(report: Callable[[str], None]) -> Iterator[tuple[str, FleetModel]]:
     yield "docking", _docking()
     report("simulating vessels that become a platform")
     yield "platform", _platform()
+    report("simulating them until it is complete")
+    yield "blueprint", _complete()
     report("simulating two vehicles that are joined")
     yield "joined", _joined()
     report("simulating a square of four")
@@ -65,21 +67,35 @@ def _docking() -> FleetModel:
     return model
 
 
-def _platform() -> FleetModel:
-    spec = RunSpec(fleet="vessels3", task="assemble", condition="tank_offsets", seed=107, duration_s=90.0)
+VESSELS = RunSpec(fleet="vessels3", task="assemble", condition="tank_offsets", seed=107, duration_s=90.0)
 
+
+def _platform() -> FleetModel:
     def berthing(run: Run) -> bool:
         manager = run.task.manager if isinstance(run.task, Assemble) else None
         return manager is not None and any(manager.phase_of(name) == "approach" for name in run.fleet.names)
 
-    model, run = _stopped_at(spec, berthing)
+    return _of_vessels(*_stopped_at(VESSELS, berthing))
+
+
+def _complete() -> FleetModel:
+    def over(run: Run) -> bool:
+        director = run.task.director_made if isinstance(run.task, Assemble) else None
+        return director is not None and director.over_s is not None
+
+    return _of_vessels(*_stopped_at(VESSELS, over))
+
+
+def _of_vessels(model: FleetModel, run: Run) -> FleetModel:
+    """With what the fleet manager says."""
     assert isinstance(run.task, Assemble)
-    manager = run.task.manager
+    manager, director = run.task.manager, run.task.director_made
     owners = {name: asdict(owner) for name, owner in run.simulator.owners.items()}
     status = PlatformStatus.model_validate({
         "phases": {name: manager.phase_of(name) for name in run.fleet.names},
         "cells": dict(manager.members), "wanted": sorted(manager.cells), "owners": owners,
         "owned": manager.owned, "complete": manager.complete, "stage": "build",
+        "over": director is not None and director.over_s is not None,
     })  # fmt: skip
     _apply(model, updates.ModeUpdate("task"), _joints(run), updates.PlatformUpdate(status))
     return model

@@ -290,12 +290,7 @@ def test_a_platform_shows_phases_owners_and_the_cells_that_are_free() -> None:
 
 def planned(station: Station) -> str:
     """The planner's sentence on what is drawn now; it thinks in a thread of its own."""
-    panel = station.join_panel.platform
-    panel.refresh()
-    if panel._answer is not None:
-        panel._answer.exception(30.0)
-    panel.refresh()
-    return panel.verdict.text()
+    return station.join_panel.platform.wait_for_planner()
 
 
 def click(station: Station, *cells: tuple[int, int]) -> None:

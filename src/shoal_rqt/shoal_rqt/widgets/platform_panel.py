@@ -187,6 +187,14 @@ class PlatformPanel(QtWidgets.QWidget):
         types = {} if fleet is None else {member.name: member.type for member in fleet.vehicles}
         return tuple((cell, types.get(name, "")) for name, cell in platform.cells.items())
 
+    def wait_for_planner(self, wall_s: float = 30.0) -> str:
+        """Its sentence on what is drawn now; for pictures and tests, the window itself never waits."""
+        self.refresh()
+        if self._answer is not None:
+            self._answer.exception(wall_s)
+        self.refresh()
+        return self.verdict.text()
+
     def close_down(self) -> None:
         """Before the window goes."""
         self._worker.shutdown(wait=False, cancel_futures=True)
