@@ -47,7 +47,9 @@ class ControllerNode(Node):
     def __init__(self, name: str, default_controller: str = "") -> None:
         """`default_controller`: empty for the fleet file's."""
         super().__init__(name)
-        self.configuration = c = read_parameters(self, self._tune, self._put_out_of_use, default_controller)
+        self.configuration = c = read_parameters(
+            self, self._tune, self._put_out_of_use, self._check_thrusters, default_controller
+        )
         self.me = c.role.name
         latch = StopLatch(state_folder(self, c.fleet_name) / f"{self.me}.stop.json")
         simulated = bool(self.get_parameter("use_sim_time").value)
@@ -118,10 +120,13 @@ class ControllerNode(Node):
     def _tune(self, settings: Any) -> None:
         self.runtime.agent.controller.apply(settings)
 
+    def _check_thrusters(self, names: str) -> None:
+        self.runtime.agent.check_thrusters(names)
+
     def _put_out_of_use(self, names: str) -> None:
         try:
             self.runtime.agent.put_out_of_use(names)
-        except ShoalError as error:
+        except ShoalError as error:  # joined or parted since it was accepted
             self.get_logger().error(str(error))
 
     def _on_formation(self, message: String) -> None:

@@ -42,11 +42,12 @@ def read_parameters(
     node: Node,
     changed: Callable[[Any], None],
     out_of_use: Callable[[str], None] | None = None,
+    check_thrusters: Callable[[str], None] | None = None,
     default_controller: str = "",
 ) -> Configuration:
     """Declare them all and read them; a ShoalError says what is wrong. `changed` gets settings tuned at run time.
 
-    `out_of_use` gets the thrusters that are not to be used any more.
+    `out_of_use` gets the thrusters that are not to be used any more; a ShoalError of `check_thrusters` refuses them.
     """
     fleet_name = declare(node, "fleet", "two", "fleet name or file")
     name = declare(node, "vehicle", node.get_namespace().strip("/"), "our name in the fleet")
@@ -75,7 +76,7 @@ def read_parameters(
         _believed(fleet, name, condition),
         file,
         settings.value,
-        _runtime(node, file, out_of_use),
+        _runtime(node, file, out_of_use, check_thrusters),
         Timing(period_s, delay_s, None if lag_s < 0 else lag_s),
         use_relay,
         1.0 / report_hz,
@@ -93,7 +94,12 @@ def _believed(fleet: Fleet, name: str, condition: str) -> Vehicle:
     return controller_vehicle(member.vehicle(believed.parameter_set), believed)
 
 
-def _runtime(node: Node, file: ControllerFile, out_of_use: Callable[[str], None] | None) -> RuntimeSettings:
+def _runtime(
+    node: Node,
+    file: ControllerFile,
+    out_of_use: Callable[[str], None] | None,
+    check_thrusters: Callable[[str], None] | None,
+) -> RuntimeSettings:
     """As the controller's file has it, each value a parameter."""
     given = runtime_settings(file)
     times = {
@@ -116,5 +122,6 @@ def _runtime(node: Node, file: ControllerFile, out_of_use: Callable[[str], None]
         "thrusters.",
         fixed=fixed if out_of_use is not None else True,
         changed=None if out_of_use is None else lambda settings: out_of_use(settings.out_of_use),
+        check=None if check_thrusters is None else lambda settings: check_thrusters(settings.out_of_use),
     ).value
     return RuntimeSettings(**times, agent=AgentSettings(**groups, **leads))

@@ -98,9 +98,12 @@ class SettingsParameters(Generic[M]):
         prefix: str = "",
         fixed: Collection[str] | bool = (),
         changed: Callable[[M], None] | None = None,
+        check: Callable[[M], None] | None = None,
     ) -> None:
-        """`fixed`: leaves that are read-only, or True for all. `changed` gets the new model after each change."""
-        self._prefix, self._changed = prefix, changed
+        """`fixed`: leaves that are read-only, or True for all. `changed` gets the new model after each change; a
+        ShoalError of `check` refuses it before.
+        """
+        self._prefix, self._changed, self._more = prefix, changed, check
         self._leaves = {prefix + leaf.name: leaf for leaf in leaves(model)}
         for name, leaf in self._leaves.items():
             read_only = fixed is True or (fixed is not False and leaf.name in fixed)
@@ -125,7 +128,10 @@ class SettingsParameters(Generic[M]):
 
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
-            with_changes(self.value, self._own({p.name: p.value for p in parameters}))
+            own = self._own({p.name: p.value for p in parameters})
+            changed = with_changes(self.value, own)
+            if own and self._more is not None:
+                self._more(changed)
         except (ValidationError, ShoalError) as error:
             return SetParametersResult(successful=False, reason=reason(error))
         return SetParametersResult(successful=True)

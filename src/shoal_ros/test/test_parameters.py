@@ -16,7 +16,10 @@ from rclpy.parameter import Parameter
 from shoal.control.settings import NmpcSettings
 from shoal.errors import ShoalError
 from shoal.estimation.ekf import EstimatorSettings
+from shoal.estimation.thruster_faults import ThrusterWatchSettings
 from shoal.fleet.link import LinkSettings
+from shoal.fleet.thruster_use import ThrusterUse
+from shoal.vehicles.description import load_vehicle
 from shoal_ros.controller_parameters import read_parameters
 from shoal_ros.domain import claim_domain
 from shoal_ros.parameters import SettingsParameters, declare, leaves
@@ -141,3 +144,13 @@ def test_an_operator_takes_thrusters_out_of_use_by_a_parameter(make_node: Any) -
         assert set_one(node, "thrusters.out_of_use", names).successful
         assert seen[-1] == names
     assert "read-only" in set_one(node, "thrusters.level", 3.0).reason
+
+
+def test_a_thruster_that_is_not_there_is_refused_with_the_parameter(make_node: Any) -> None:
+    node, seen = make_node(vehicle="rov1"), []
+    use = ThrusterUse(load_vehicle("bluerov2_heavy"), ThrusterWatchSettings())
+    read_parameters(node, lambda _: None, seen.append, lambda names: use.places(names) and None)
+    refused = set_one(node, "thrusters.out_of_use", "thruster1, thruster11")
+    assert not refused.successful and "no 'thruster11'; expected some of thruster1, " in refused.reason
+    assert node.get_parameter("thrusters.out_of_use").value == "" and seen == []
+    assert set_one(node, "thrusters.out_of_use", "thruster1").successful and seen == ["thruster1"]

@@ -269,6 +269,10 @@ class Agent:
         self._use.order(names)
         self._refit()
 
+    def check_thrusters(self, names: str) -> None:
+        """A ShoalError if `put_out_of_use` could not be carried out."""
+        self._use.places(names)
+
     def _adapt(self, t_s: float) -> None:
         """Mass and drag that the description has wrong, before they are taken for a wrench that never ends."""
         if self._keeps_depth:  # the water carries what it weighs

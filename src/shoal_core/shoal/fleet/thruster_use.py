@@ -36,10 +36,10 @@ class ThrusterUse:
     def _load(self, vehicle: Vehicle) -> None:
         self._thrusters = vehicle.thrusters
         self._watch = ThrusterWatch(vehicle, self._settings)
-        self._by_order = self._places(self._settings.out_of_use)
+        self._by_order = self.places(self._settings.out_of_use)
 
-    def _places(self, names: str) -> frozenset[int]:
-        """Of inputs, by the names of their thrusters."""
+    def places(self, names: str) -> frozenset[int]:
+        """Of inputs, by the names of their thrusters, separated by commas; a ShoalError for one that is not here."""
         wanted, found, start = {name.strip() for name in names.split(",") if name.strip()}, set(), 0
         for thruster in self._thrusters:
             if thruster.name in wanted:
@@ -52,7 +52,7 @@ class ThrusterUse:
 
     def order(self, names: str) -> None:
         """Thrusters out of use by order, separated by commas; all others are used again, whatever was found."""
-        self._by_order = self._places(names)
+        self._by_order = self.places(names)
         self._watch.acquit()
 
     @property
