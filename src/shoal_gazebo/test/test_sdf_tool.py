@@ -88,3 +88,14 @@ def test_added_mass_is_all_that_needs_1_10() -> None:
         assert len(blocks) == (path.parent.parent.name == "models")
         for block in blocks:
             assert re.findall(r"<([a-z]{2})>", block) == [a + b for i, a in enumerate(axes) for b in axes[i:]]
+
+
+# System libraries of gz-sim 7 that our files may use, by what stands between `gz-sim-` and `-system`.
+GARDEN = {"buoyancy", "hydrodynamics", "odometry-publisher", "physics"}
+GARDEN |= {"scene-broadcaster", "sensors", "thruster", "user-commands"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.parent.name + "/" + p.name)
+def test_systems_are_gardens(path: Path) -> None:
+    used = set(re.findall(r'filename="gz-sim-([a-z-]+)-system"', path.read_text(encoding="utf-8")))
+    assert used and used <= GARDEN
