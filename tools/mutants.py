@@ -330,8 +330,8 @@ MUTANTS = (
     Mutant(
         "allocation_lost_axes",
         "vehicles/allocation.py",
-        "axis in vehicle.controlled_axes for axis in AXES",
-        "True for axis in AXES",
+        "axis in controlled for axis in AXES], weights",
+        "True for axis in AXES], weights",
         ("test_allocation.py",),
     ),
     Mutant(
@@ -457,8 +457,8 @@ MUTANTS = (
     ),
     Mutant(
         "missing_wrench_does_not_jump",
-        "estimation/thruster_faults.py",
-        "self._missing += (before - self._per_thrust) @ self._felt",
+        "estimation/missing_acceleration.py",
+        "self.value = self.value + (before - after) @ self.felt_N",
         "pass",
         ("test_thruster_faults.py::test_what_is_missing_changes_at_once_when_a_thruster_is_taken_out",),
     ),
