@@ -288,7 +288,7 @@ def test_too_few_or_other_vessels_are_refused() -> None:
         simulate(RunSpec(fleet="three", task="assemble"))
     with pytest.raises(ShoalError, match="1 cells for a delfia1_cargo and fleet 'vessels3' 0 of them"):
         simulate(RunSpec(fleet="vessels3", task="assemble", task_settings={"blueprint": "cargo_row3"}))
-    with pytest.raises(ShoalError, match="'row3' into 'ring': reshaping: 3 cells into 12"):
+    with pytest.raises(ShoalError, match="platform 'ring': has 12 cells, the platform 3 vessels"):
         simulate(RunSpec(fleet="vessels3", task="assemble", task_settings={"into": "ring"}))
 
 
