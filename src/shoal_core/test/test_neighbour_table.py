@@ -46,6 +46,30 @@ def test_odometry_takes_over_when_the_plan_is_old_and_gives_back() -> None:
     assert table.known(1.7)["b"].positions_m[0, 0] == 2.0
 
 
+def moving(stamp_s: float, x: float, begins_s: float | None = None) -> Plan:
+    """From `x` on, 0.2 m/s; `begins_s`: unless at its stamp."""
+    times_s = np.array([0.0, 1.0]) + (stamp_s if begins_s is None else begins_s)
+    return Plan("b", 1, stamp_s, times_s, np.array([[x, 0, 0], [x + 0.2, 0, 0]]), np.full((2, 3), [0.2, 0, 0]))
+
+
+def test_a_moving_one_that_repeats_its_plan_is_silent_until_it_plans_again() -> None:
+    table = NeighbourTable("me", ["b"], 0.5, 2.0)
+    for t_s in (1.0, 2.0, 3.0, 4.0):
+        table.add_plan(moving(t_s, 5.0), t_s)
+    assert table.repeating() == ["b"] and table.known(4.0)["b"].stamp_s == 1.0
+    assert table.lost(4.0) == {"b": 3.0} and [h.vehicle for h in table.hazards(4.0)] == ["b"]
+    table.add_plan(moving(4.1, 5.6), 4.1)
+    assert table.repeating() == [] and table.known(4.1)["b"].stamp_s == 4.1 and table.lost(4.2) == {}
+
+
+def test_who_stands_still_or_follows_an_old_plan_repeats_nothing() -> None:
+    for second in (plan(2.0, 1.0), moving(2.0, 5.0, begins_s=1.0)):
+        table = NeighbourTable("me", ["b"], 0.5, 2.0)
+        table.add_plan(plan(1.0, 1.0) if second.positions_m[0, 0] == 1.0 else moving(1.0, 5.0), 1.0)
+        table.add_plan(second, 2.0)
+        assert table.repeating() == [] and table.known(2.0)["b"].stamp_s == 2.0
+
+
 def test_no_fallback_when_it_is_off() -> None:
     table = NeighbourTable("me", ["b"], 0.0, 2.0)
     table.add_plan(plan(1.0, 1.0), 1.0)

@@ -168,9 +168,21 @@ def test_drifting_navigation_brings_nobody_together_who_can_see() -> None:
     assert blind_m < 1.6 and seeing_m > 1.9 and seeing_deg < 30
 
 
-def test_frozen_plans_are_doubted_and_the_vehicle_is_kept_in_sight() -> None:
-    faults = [{"vehicle": 1, "kind": "plans_frozen", "from_s": 3.0}]
-    _, blind_deg = limits(swum(0, 30.0, False, faults=faults))
-    seeing = swum(0, 30.0, True, faults=faults)
+def reported(recording: Recording) -> set[tuple[Code, str]]:
+    return {(i.code, i.subject) for e in recording.events for i in e.issues}
+
+
+def test_plans_that_are_off_are_doubted_and_the_vehicle_is_kept_in_sight() -> None:
+    faults = [{"vehicle": 1, "kind": "plans_offset", "from_s": 3.0, "offset_m": [1.2, -1.6, 0.0]}]
+    _, blind_deg = limits(swum(0, 20.0, False, faults=faults))
+    seeing = swum(0, 20.0, True, faults=faults)
     assert limits(seeing)[1] < min(20.0, 0.7 * blind_deg)
-    assert any(i.code is Code.PLAN_DOUBTED and i.subject == seeing.names[1] for e in seeing.events for i in e.issues)
+    assert (Code.PLAN_DOUBTED, seeing.names[1]) in reported(seeing)
+
+
+def test_frozen_plans_are_no_plans_and_the_vehicle_is_kept_in_sight_unseen() -> None:
+    """Its radio repeats an old plan under fresh stamps; it swims on, and is looked for at its place."""
+    recording = swum(0, 20.0, False, faults=[{"vehicle": 1, "kind": "plans_frozen", "from_s": 3.0}])
+    closest_m, sight_deg = limits(recording)
+    assert sight_deg < 25.0 and closest_m > 1.5
+    assert {(Code.PLAN_REPEATED, recording.names[1]), (Code.LOST_CONTACT, recording.names[1])} <= reported(recording)

@@ -163,6 +163,10 @@ class NeighbourTable:
         """Neighbours whose plan is not where they are seen, and by how much."""
         return {name: off_m for name, r in self._relative.items() if (off_m := r.disagreement_m) > 0}
 
+    def repeating(self) -> list[str]:
+        """Neighbours whose plans only repeat an earlier one; they count as silent."""
+        return [name for name in self.others if self._streams[name].repeats]
+
     def stale(self, t_s: float) -> list[str]:
         """Neighbours whose plan is too old, or missing: their odometry is wanted."""
         if self._fallback_s <= 0:

@@ -272,6 +272,7 @@ class VehicleRuntime:
         found += tuple(Issue(Code.CLOCKS_APART, Severity.WARNING, who, skew_s) for who, skew_s in apart.items())
         doubted = self.neighbours.doubted()
         found += tuple(Issue(Code.PLAN_DOUBTED, Severity.WARNING, who, off_m) for who, off_m in doubted.items())
+        found += tuple(Issue(Code.PLAN_REPEATED, Severity.WARNING, who) for who in self.neighbours.repeating())
         lost = self.neighbours.lost(t_s)
         found += tuple(Issue(Code.LOST_CONTACT, Severity.WARNING, n, silent) for n, silent in lost.items())
         return found + self._hazard_issues(t_s)

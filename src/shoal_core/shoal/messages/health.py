@@ -66,6 +66,7 @@ class Code(str, Enum):
     STALE_PLAN = "stale_plan"
     LOST_CONTACT = "lost_contact"
     PLAN_DOUBTED = "plan_doubted"
+    PLAN_REPEATED = "plan_repeated"
     HAZARD = "hazard"
     CLOCKS_APART = "clocks_apart"
     # not following

@@ -126,6 +126,10 @@ WORDS: dict[Code, tuple[str, str]] = {
         "plan of {subject} disagrees with what is seen: using what is seen",
         "plan of {subject} disagrees with what is seen by {value:.1f} m: using what is seen",
     ),
+    Code.PLAN_REPEATED: (
+        "{subject} repeats the same plan: taken for silent",
+        "{subject} repeats the same plan: taken for silent",
+    ),
     Code.HAZARD: (
         "keeping clear of where {subject} was last seen",
         "keeping clear of where {subject} was last seen, {value:.1f} m from here",
