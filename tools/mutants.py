@@ -45,6 +45,20 @@ MUTANTS = (
         ("test_platform_berth.py::test_magnets_are_on_from_the_first_contact_on",),
     ),
     Mutant(
+        "pull_against_a_platform_that_follows",
+        "platform/berth.py",
+        "follows = any(relative.short_m > SHORT_M for _, relative, _ in self._window)",
+        "follows = False",
+        ("test_platform_berth.py::test_a_pull_proves_a_latch_only_against_a_platform_that_does_not_come_after",),
+    ),
+    Mutant(
+        "corners_close_faster_than_the_middle",
+        "platform/berth.py",
+        " + self._half_m * turning",
+        "",
+        ("test_platform_berth.py::test_near_the_hull_it_brakes_when_any_corner_closes_too_fast",),
+    ),
+    Mutant(
         "vessel_that_does_not_move",
         "platform/watch.py",
         "> self._moved_m:",

@@ -8,7 +8,9 @@ import pytest
 from shoal.fleet.file import load_fleet
 from shoal.messages.state import TWIST, State
 from shoal.platform.berth import Berth, BerthSettings, Phase, Relative
+from shoal.platform.jobs import Approach, Grid
 from shoal.platform.model import PlanarPose
+from shoal.platform.planner import berthing
 from shoal.platform.watch import Watch
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.connectors import Connectors
@@ -16,14 +18,14 @@ from shoal.simulation.world import World
 from shoal.vehicles.parameters import mass_matrix
 
 SETTINGS = BerthSettings()
-STEP_S = 0.1
+STEP_S, HALF_M = 0.1, 0.19
 
 
 class Vessel:
     """Follows what is wanted with a lag; hulls stop it at 0, and a magnet `at_m` along the hull may hold it."""
 
     def __init__(self, at_m: float | None, beside: bool = False) -> None:
-        self.berth = Berth(SETTINGS, beside)
+        self.berth = Berth(SETTINGS, beside, HALF_M)
         self.at_m, self.out_m, self.aside_m, self.t_s, self.held = at_m, 0.4, 0.01, 0.0, False
         self.beside = beside
         self.phases: list[Phase] = []
@@ -80,6 +82,36 @@ def test_a_vessel_that_sticks_to_the_hull_comes_away_when_pulled() -> None:
     assert vessel.berth.phase is Phase.SEARCH
 
 
+@pytest.mark.parametrize(
+    ("from_m", "to_m", "phase"),
+    [
+        (0.0, 0.02, Phase.LATCHED),  # pulled off its place by the vessel
+        (-0.024, -0.004, Phase.VERIFY),  # on its way back to it, seed 813 of tank_dead_vessel: proves nothing yet
+        (-0.024, -0.024, Phase.VERIFY),
+    ],
+)
+def test_a_pull_proves_a_latch_only_against_a_platform_that_does_not_come_after(
+    from_m: float, to_m: float, phase: Phase
+) -> None:
+    """Nothing moves between the two in any of these; off its place along the way out, at a heading."""
+    grid, site, plan = Grid((0, 1), (0.38, 0.20)), PlanarPose(2.0, 1.0, 1.2), berthing((0, 2), {(0, 1)})
+    assert plan is not None and plan.side == (0, -1)
+    approach = Approach("vessel1", plan, 0.0, Berth(SETTINGS, False, HALF_M))
+    assert approach.berth is not None
+    approach.berth.phase = Phase.VERIFY
+    for k in range(round(SETTINGS.tug_s / STEP_S) + 1):
+        off_m = from_m + (to_m - from_m) * k * STEP_S / SETTINGS.tug_s
+        platform = site.then(PlanarPose(0.0, off_m))
+        approach.berthing(k * STEP_S, grid, site, platform, PlanarPose(-0.012, 0.2))
+    assert approach.berth.phase is phase
+    k = 0
+    while approach.berth.phase is Phase.VERIFY and k < 200:  # as far off as before, for good
+        k += 1
+        approach.berthing(SETTINGS.tug_s + k * STEP_S, grid, site, platform, PlanarPose(-0.012, 0.2))
+    arrived = to_m > -0.005
+    assert approach.berth.phase is (Phase.LATCHED if arrived else Phase.SEARCH)
+
+
 def test_stop_and_lost_tracking() -> None:
     vessel = Vessel(0.0)
     while vessel.berth.phase is not Phase.APPROACH:
@@ -87,7 +119,7 @@ def test_stop_and_lost_tracking() -> None:
     vessel.berth.stopped(vessel.t_s)
     assert vessel.berth.phase is Phase.BACK_OFF
     assert vessel.run(60) is Phase.LATCHED
-    blind = Berth(SETTINGS, False)
+    blind = Berth(SETTINGS, False, HALF_M)
     for k in range(3000):
         blind.step(k * STEP_S, None)
     assert blind.phase is Phase.FAILED
@@ -108,13 +140,17 @@ def test_magnets_are_on_from_the_first_contact_on() -> None:
     assert not away.berth.magnets
 
 
-@pytest.mark.parametrize(("closing_mps", "brakes"), [(0.012, False), (0.026, True)])
-def test_near_the_hull_it_brakes_for_a_platform_that_comes_nearer(closing_mps: float, brakes: bool) -> None:
-    berth, t_s, out_m = Berth(SETTINGS, False), 0.0, 0.10
+@pytest.mark.parametrize(
+    ("closing_mps", "turning_radps", "brakes"), [(0.012, 0.0, False), (0.026, 0.0, True), (0.013, 0.06, True)]
+)
+def test_near_the_hull_it_brakes_when_any_corner_closes_too_fast(
+    closing_mps: float, turning_radps: float, brakes: bool
+) -> None:
+    berth, t_s, out_m = Berth(SETTINGS, False, HALF_M), 0.0, 0.10
     wanted = berth.step(t_s, Relative(out_m, 0.0, 0.0))
     while out_m > 0.02:
         t_s, out_m = t_s + STEP_S, out_m - STEP_S * (closing_mps if berth.phase is Phase.APPROACH else 0.0)
-        wanted = berth.step(t_s, Relative(out_m, 0.0, 0.0))
+        wanted = berth.step(t_s, Relative(out_m, 0.0, turning_radps * t_s if berth.phase is Phase.APPROACH else 0.0))
     assert berth.phase is Phase.APPROACH
     assert (wanted.out_m >= out_m and wanted.out_mps == 0.0) is brakes
 
@@ -133,7 +169,7 @@ def test_in_the_search_it_comes_back_to_the_hull_before_it_slides_on() -> None:
 
 
 def test_who_never_comes_to_the_stand_off_is_given_up_at_once() -> None:
-    berth = Berth(SETTINGS, False)
+    berth = Berth(SETTINGS, False, HALF_M)
     for k in range(round((SETTINGS.line_up_s + 1) / STEP_S)):
         berth.step(k * STEP_S, Relative(0.40, 0.3, 0.0))
     assert berth.phase is Phase.FAILED and berth.never

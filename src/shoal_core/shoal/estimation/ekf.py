@@ -46,6 +46,11 @@ class EstimatorSettings(FileModel):
     moment_Nm: float = Field(
         default=1.0, gt=0, description="wander of the wrench's moments", json_schema_extra=scales_with("moment")
     )
+    wrench_share: float | None = Field(
+        default=None,
+        gt=0,
+        description="wander of the wrench, of full thrust, instead of force_N and moment_Nm: goes with a platform",
+    )
     current_mps: float = Field(default=0.2, gt=0, description="wander of the current")
     acceleration_mps2: float = Field(default=0.05, gt=0, description="fast model error")
     angular_mps2: float = Field(default=0.1, gt=0, description="fast model error, rotations, rad/s²")
@@ -99,7 +104,7 @@ class StateEstimator:
         """The filter for a vehicle's structure and numbers."""
         structure, scale = roomy_structure(vehicle), VehicleScale.of(vehicle)
         self._inputs = vehicle.input_count
-        s = self._fitted = scale.fit(self.settings)
+        s = self._fitted = _by_thrust(scale.fit(self.settings), vehicle)
         self._unknown = np.repeat(np.square([20.0 * scale.force, 2.0 * scale.moment, 0.2]), 3)  # N, N m, m/s at first
         self._filter = f = make_filter(structure)
         f.theta[:], f.variance[:] = parameter_vector(vehicle, structure), self._measurement
@@ -290,3 +295,12 @@ class StateEstimator:
     def covariance(self) -> Array:
         """(21,21) of the errors: position, attitude, velocity, rate, wrench, current."""
         return self._covariance.reshape(SIZE, SIZE)
+
+
+def _by_thrust(settings: EstimatorSettings, vehicle: Vehicle) -> EstimatorSettings:
+    """With the wrench's wander in newtons, where it is given as a share of full thrust."""
+    if settings.wrench_share is None:
+        return settings
+    limits_N = np.maximum(vehicle.input_max_N, -vehicle.input_min_N)
+    full = settings.wrench_share * (np.abs(vehicle.input_matrix) @ limits_N)  # (6,)
+    return settings.model_copy(update={"force_N": float(full[:3].max()), "moment_Nm": float(full[3:].max())})

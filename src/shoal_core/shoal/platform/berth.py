@@ -19,10 +19,12 @@ from shoal.config.file_model import FileModel
 SLOW_M = 0.03  # gap from which on the approach is as slow as it gets: frames are off by up to two centimetres
 SWING_S, SWING_M = 0.8, 0.010  # that a vessel goes on for when it is told to turn round, at most
 CONTACT_S, CONTACT_M = 0.6, 0.003  # nearer by less than this in that time
-# Closing faster than this times the slowest speed, over that time, so near the hull: brake.
+# Any corner that closes faster than this times the slowest speed, over that time, so near the hull: brake.
 HASTE, HASTE_S, NEAR_M = 1.6, 0.35, 0.045
 LEAD_M = 0.05  # of the reference on the approach, at most
 TURNING = 0.5  # of the stillness of a latch: a vessel that turns round in the search is slow for a second, too
+SHORT_M = 0.005  # of its own place: a platform that is further off follows a vessel that is pulled away
+TUGS = 3  # times as long as it takes to verify, at most, until the platform has come to its place
 OFF_HULL_M = 0.004  # further out than where the hull was felt: not in contact
 NEVER_M = 0.12  # from the stand-off: who was never nearer while lining up does not swim
 
@@ -77,6 +79,7 @@ class Relative:
     out_m: float
     aside_m: float
     turn_rad: float
+    short_m: float = 0.0  # how far the platform's own controller still takes it after the vessel, along the way out
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,12 @@ class Wanted:
 class Berth:
     """Call `step` with what is measured; `phase` says how far it is."""
 
-    def __init__(self, settings: BerthSettings, beside_hull: bool) -> None:
-        """`beside_hull`: a filled cell lies beside the way in, where `aside` is negative."""
-        self._s, self._beside = settings, beside_hull
+    def __init__(self, settings: BerthSettings, beside_hull: bool, half_m: float) -> None:
+        """`beside_hull`: a filled cell lies beside the way in, where `aside` is negative.
+
+        `half_m`: half of the side that meets the hull; its corners close faster than its middle while it turns.
+        """
+        self._s, self._beside, self._half_m = settings, beside_hull, half_m
         self.phase, self.tries = Phase.LINE_UP, 1
         self._since_s: float | None = None
         self._aligned_s: float | None = None
@@ -184,7 +190,7 @@ class Berth:
         if not self._in_funnel(now) or out_m < now.out_m - LEAD_M:  # wait for it
             speed = 0.0
         if now.out_m < NEAR_M and self._closing_mps(t_s) > HASTE * s.slowest_mps:
-            speed, out_m = 0.0, max(out_m, now.out_m)  # another one has touched the platform, which comes towards us
+            speed, out_m = 0.0, max(out_m, now.out_m)  # another one pushes the platform towards us, or somebody turns
         out_m = max(-s.near_m, out_m - speed * dt_s)
         self._wanted = Wanted(out_m, self._clear_m, -speed)
         asked_m = math.hypot(now.out_m - out_m, now.aside_m - self._clear_m)
@@ -227,8 +233,11 @@ class Berth:
             self._go(t_s, Phase.SEARCH)
             return
         assert self._since_s is not None
-        if t_s - self._since_s >= s.tug_s:
-            self._go(t_s, Phase.LATCHED) if self._is_still(now) else self._go(t_s, Phase.SEARCH)
+        tugged_s, still = t_s - self._since_s, self._is_still(now)
+        # A platform on its way to its place comes after the vessel and pushes it: nothing moves between them either.
+        follows = any(relative.short_m > SHORT_M for _, relative, _ in self._window)
+        if tugged_s >= s.tug_s and not (still and follows and tugged_s < TUGS * s.tug_s):
+            self._go(t_s, Phase.LATCHED if still and not follows else Phase.SEARCH)
 
     def _back_off(self, t_s: float, dt_s: float, now: Relative) -> None:
         s = self._s
@@ -250,8 +259,10 @@ class Berth:
         return _slope([(t, relative.aside_m) for t, relative, _ in self._window if t_s - t <= CONTACT_S])
 
     def _closing_mps(self, t_s: float) -> float:
-        """Of late, towards the hull."""
-        return -_slope([(t, relative.out_m) for t, relative, _ in self._window if t_s - t <= HASTE_S])
+        """Of late, towards the hull: of the corner that does so fastest."""
+        lately = [(t, relative) for t, relative, _ in self._window if t_s - t <= HASTE_S]
+        turning = abs(_slope([(t, relative.turn_rad) for t, relative in lately]))
+        return -_slope([(t, relative.out_m) for t, relative in lately]) + self._half_m * turning
 
     def _no_nearer(self, t_s: float, lately_s: float = CONTACT_S) -> bool:
         """It does not come nearer, though it is asked to: contact."""

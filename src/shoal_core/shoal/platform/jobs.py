@@ -41,6 +41,11 @@ class Grid:
         """In the platform's frame."""
         return place(cell, self.founder, self.size_m)
 
+    def half_m(self, plan: Berthing) -> float:
+        """Half of the side with which a vessel meets the platform."""
+        ahead, _ = plan.side
+        return self.size_m[1 if ahead else 0] / 2
+
     def box(self, frame: PlanarPose, cells: Iterable[Cell], margin_m: float) -> tuple[float, float, float, float]:
         """Around cells, with a margin, world."""
         half = np.array(self.size_m) / 2 + margin_m
@@ -77,6 +82,13 @@ def outside_m(grid: Grid, frame: PlanarPose, plan: Berthing, out_m: float, box: 
         if not (x0 < x < x1 and y0 < y < y1):
             return out_m
         out_m += STEP_M
+
+
+def short_of(grid: Grid, site: PlanarPose, platform: PlanarPose, plan: Berthing) -> float:
+    """How far a berth lies short of its place along its way out, while the platform is not on the site."""
+    out, _ = axes(plan)
+    here, there = (in_world(grid, frame, plan, 0.0).position_m for frame in (platform, site))
+    return float((there - here) @ (rotation(platform.heading_rad) @ out))
 
 
 def next_on(way: list[Array], pose: PlanarPose | None) -> Array:
@@ -128,23 +140,24 @@ class Approach:
         x, y = track.pose.position_m if self.way is None or self.berth is not None else self.way[-1]
         self.stuck_s = self.watch.stuck_s(t_s, pose, PlanarPose(float(x), float(y)))
 
-    def berthing(self, t_s: float, grid: Grid, platform: PlanarPose, own: PlanarPose | None) -> Track:
+    def berthing(self, t_s: float, grid: Grid, site: PlanarPose, platform: PlanarPose, own: PlanarPose | None) -> Track:
         """Where its berth wants it now; `own`: as seen from the platform as measured, None: not tracked."""
         assert self.berth is not None
-        wanted = self.berth.step(t_s, None if own is None else self._relative(grid, own))
+        short_m = short_of(grid, site, platform, self.plan)
+        wanted = self.berth.step(t_s, None if own is None else self._relative(grid, own, short_m))
         out, aside = axes(self.plan)
         velocity = rotation(platform.heading_rad) @ (wanted.out_mps * out + wanted.aside_mps * aside)
         return Track(in_world(grid, platform, self.plan, wanted.out_m, wanted.aside_m), velocity)
 
-    def _relative(self, grid: Grid, own: PlanarPose) -> Relative:
+    def _relative(self, grid: Grid, own: PlanarPose, short_m: float) -> Relative:
         out, aside = axes(self.plan)
         cell = grid.place(self.plan.cell)
         off = own.position_m - cell.position_m
-        now = Relative(float(off @ out), float(off @ aside), wrapped(own.heading_rad - cell.heading_rad))
-        if self.seen is not None:
-            last = self.seen
+        now = Relative(float(off @ out), float(off @ aside), wrapped(own.heading_rad - cell.heading_rad), short_m)
+        if (last := self.seen) is not None:
             pairs = ((last.out_m, now.out_m), (last.aside_m, now.aside_m), (last.turn_rad, now.turn_rad))
-            now = Relative(*((1 - FILTER) * a + FILTER * b for a, b in pairs))
+            out_m, aside_m, turn_rad = ((1 - FILTER) * a + FILTER * b for a, b in pairs)
+            now = Relative(out_m, aside_m, turn_rad, short_m)
         self.seen = now
         return now
 

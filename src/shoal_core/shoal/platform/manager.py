@@ -205,7 +205,7 @@ class FleetManager:
                 around = boxes(self._lying(known))
                 track = approach.transit(self.grid, self.site, s.staging_m, here, box, around)
             else:
-                track = approach.berthing(t_s, self.grid, platform, seen)
+                track = approach.berthing(t_s, self.grid, self.site, platform, seen)
             approach.look(t_s, here, track)
             tracks[approach.vessel] = track
         if self.magnets != self._magnets:
@@ -303,7 +303,7 @@ class FleetManager:
                 and self.there(NEARLY_M, NEARLY_RAD)
                 and approach.staged(self.grid, self.site, s.staging_m, pose)
             ):
-                approach.berth = Berth(s.berth, approach.plan.free is not None)
+                approach.berth = Berth(s.berth, approach.plan.free is not None, self.grid.half_m(approach.plan))
                 self.counter += 1
                 approach.watch = Watch(*BERTHING)
                 self.note(t_s, approach.vessel, "lines up")

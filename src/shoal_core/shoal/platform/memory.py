@@ -108,7 +108,7 @@ def restore(manager: FleetManager, memory: ManagerMemory, t_s: float) -> None:
     for under in memory.approaches:
         approach = Approach(under.vessel, under.plan.berthing(), t_s)
         if under.berths:
-            approach.berth = Berth(s.berth, approach.plan.free is not None)
+            approach.berth = Berth(s.berth, approach.plan.free is not None, manager.grid.half_m(approach.plan))
             approach.berth.stopped(t_s)
             approach.berth.magnets = True  # it may have latched
         m.approaches.append(approach)
