@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -105,6 +106,14 @@ runs: 2
             ("circle", "windy", "2", "nmpc", None, 0),
             ("torus", "default", "3", "synthetic_runs:Idle", 12.0, 0),
         ]  # fmt: skip
+
+    def test_a_cell_may_ask_for_fewer_seeds(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "paths: [circle]\ncells:\n  - {path: torus, runs: 2}\n  - {path: spiral}\nruns: 3\n")
+        campaign = load_campaign(file)
+        count = Counter(job.spec.path for job in campaign_jobs(campaign))
+        assert count == {"circle": 3, "torus": 2, "spiral": 3}
+        few = campaign_jobs(campaign.model_copy(update={"runs": 1}))  # as --runs does
+        assert Counter(job.spec.path for job in few) == {"circle": 1, "torus": 1, "spiral": 1}
 
     def test_vary_makes_every_combination(self, tmp_path: Path) -> None:
         file = written(tmp_path, "paths: [circle]\nvary: {link.delay_s: [0, 0.1], link.loss: [0, 0.3, 0.6]}\nruns: 1\n")

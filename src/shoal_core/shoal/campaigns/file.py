@@ -30,6 +30,7 @@ class Cell(FileModel):
     fleet: str | int = "2"
     controller: str = "nmpc"
     duration_s: float | None = Field(default=None, gt=0, le=LONGEST_S)
+    runs: int | None = Field(default=None, ge=1)  # seeds at most; None: as many as the campaign
     changes: dict[str, Any] = Field(default_factory=dict)  # {sensors.stamp_offset_s: 0.3}: keys as in vary
 
 
@@ -102,7 +103,9 @@ def _pairs(campaign: Campaign, file: str | Path) -> list[tuple[Job, ...]]:
         cells = [*_product(campaign), *_listed(campaign)]
         others = [{}, campaign.baseline] if campaign.baseline else [{}]
         specs = [tuple(varied(spec, choice | other) for other in others) for spec, choice in cells]
-    runs = [(cell, run) for run in range(campaign.runs) for cell in range(len(cells))]
+    listed = len(cells) - len(campaign.cells)  # a cell's own number counts for those of the free list
+    seeds = [campaign.runs] * listed + [min(campaign.runs, cell.runs or campaign.runs) for cell in campaign.cells]
+    runs = [(cell, run) for run in range(campaign.runs) for cell in range(len(cells)) if run < seeds[cell]]
     if campaign.sample is not None:
         kinds = [_kind(spec, choice) for spec, choice in cells]
         runs = [runs[i] for i in drawn([kinds[cell] for cell, _ in runs], campaign.sample, campaign.draw)]
