@@ -718,6 +718,13 @@ MUTANTS = (
         ("test_docking_phases.py",),
     ),
     Mutant(
+        "tag_leans_either_way",
+        "vision/detector.py",
+        "covariance[3:, 3:] += np.outer(apart, apart) / 4",
+        "pass",
+        ("test_vision.py::test_a_second_pose_that_fits_as_well_is_in_the_covariance",),
+    ),
+    Mutant(
         "docking_without_camera",
         "docking/phases.py",
         "if self.phase is Phase.CLOSE and seen.camera_age_s > s.camera_s:",
