@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from shoal.assembly.composite import Composite, compose
 from shoal.assembly.joints import Assembly, Joint, Pose
-from shoal.docking.phases import DockingSettings, Phase
+from shoal.docking.phases import DockingSettings
 from shoal.docking.pilot import level_heading_rad
 from shoal.fleet.handover import fused
 from shoal.frames import from_yaw, matrix, yaw_of
-from shoal.guidance.path_file import load_path
-from shoal.messages.docking import ACCEPTED, DockingFeedback, DockingOrder
+from shoal.messages.docking import DockingOrder
 from shoal.messages.joining import DrawnJoint, Joining
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
@@ -24,11 +23,10 @@ from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.simulation.docks import Latch
+from shoal.tasks.docking_director import HORIZON_S, DockingDirector
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
-HORIZON_S = np.arange(0.0, 4.05, 0.1)
-EVERY_S = 0.5  # a reference
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,14 @@ class Link:
     latch: Latch | None  # as it was in truth, where that is known
 
 
-class ChainDirector:
+class ChainDirector(DockingDirector):
     """The first one holds its place; the second docks with it, the third with the second, and so on."""
 
     def __init__(
         self, plan: ChainPlan, vehicles: Mapping[str, Vehicle], names: tuple[str, ...], docking: DockingSettings
     ) -> None:
-        self._plan, self._vehicles, self._names, self.docking = plan, vehicles, names, docking
-        self._path = load_path(plan.path) if plan.path else None
+        super().__init__(plan.path, docking)
+        self._plan, self._vehicles, self._names = plan, vehicles, names
         ports = {name: {p.name: p for p in vehicle.ports} for name, vehicle in vehicles.items()}
         self._joints = []  # of the whole chain, as drawn
         for leader, follower in pairwise(names):
@@ -67,26 +65,16 @@ class ChainDirector:
             turn = from_yaw(level_heading_rad(a, b))
             self._joints.append(DrawnJoint(leader, follower, a.place_m, b.place_m, turn))
         self.links: list[Link] = []
-        self.feedback: DockingFeedback | None = None
-        self.phases: list[tuple[float, str]] = []  # of all dockings, when each began
-        self._counter = self._joined = self._ordered = 0
+        self._joined = self._ordered = 0
         self._origin = Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))  # of the formation
         self._offsets: dict[str, Array] = {}
         self._headings: dict[str, float] = {}
-        self._began_s, self._done_s, self._sent_s = np.inf, np.inf, -np.inf
+        self._began_s = self._done_s = np.inf
 
     def on_latch(self, t_s: float, latch: Latch | None = None) -> None:
         """The latch of the docking that was ordered last has closed."""
         joint = self._joints[self._ordered - 1]
         self.links.append(Link(joint.a, joint.b, t_s, latch))
-
-    def on_feedback(self, t_s: float, feedback: DockingFeedback) -> None:
-        """The follower's, whoever that is at the time."""
-        if feedback.phase == ACCEPTED and not feedback.refused:
-            return
-        self.feedback = feedback
-        if not self.phases or self.phases[-1][1] != feedback.phase:
-            self.phases.append((t_s, feedback.phase))
 
     @property
     def dockings(self) -> tuple[int, int]:
@@ -95,9 +83,7 @@ class ChainDirector:
 
     def over(self, t_s: float) -> bool:
         """Whether all has been done, or cannot be done any more."""
-        if self.feedback is not None and (self.feedback.phase == Phase.FAILED.value or self.feedback.refused):
-            return True
-        return t_s >= self._done_s + self._plan.swim_on_s
+        return self._given_up or t_s >= self._done_s + self._plan.swim_on_s
 
     def orders(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         if not np.isfinite(self._began_s):
@@ -109,9 +95,7 @@ class ChainDirector:
         waited = not self.links or t_s >= self.links[-1].latched_s + self._plan.settle_s
         if self._ordered == len(self.links) < len(self._joints) and waited:
             return self._next(t_s)
-        if t_s - self._sent_s < EVERY_S - 1e-9:
-            return Orders()
-        return Orders(self._reference(t_s))
+        return Orders(self._reference(t_s)) if self._due(t_s) else Orders()
 
     def _begin(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         """Everybody holds where it is; the formation's frame is the first one's."""
@@ -159,15 +143,5 @@ class ChainDirector:
     def _reference(self, t_s: float) -> Preview:
         """The formation holds; complete, it follows the path from there."""
         self._sent_s = t_s
-        times_s = t_s + HORIZON_S
-        headings = np.full(len(times_s), yaw_of(self._origin.attitude))
-        places = np.tile(self._origin.position_m, (len(times_s), 1))
-        if self._path is None or not np.isfinite(self._done_s):
-            return Preview(times_s, places, np.zeros((len(times_s), 3)), headings)
-        since_s = np.maximum(times_s - self._done_s, 0.0)
-        places = places + np.asarray(self._path.position(since_s)) - np.asarray(self._path.position(0.0))
-        return Preview(times_s, places, np.gradient(places, times_s, axis=0), headings)
-
-    def _count(self) -> int:
-        self._counter += 1
-        return self._counter
+        here = self._origin
+        return self._from_here(t_s + HORIZON_S, self._done_s, here.position_m, yaw_of(here.attitude))

@@ -14,19 +14,17 @@ from shoal.docking.phases import DockingSettings, Phase
 from shoal.docking.pilot import level_heading_rad
 from shoal.fleet.handover import fused
 from shoal.frames import from_yaw, matrix, yaw_of
-from shoal.guidance.path_file import load_path
-from shoal.messages.docking import ACCEPTED, DockingFeedback, DockingOrder
+from shoal.messages.docking import DockingOrder
 from shoal.messages.joining import DrawnJoint, Joining
 from shoal.messages.odometry import Odometry
 from shoal.messages.orders import Orders
 from shoal.messages.placement import Placement
 from shoal.messages.preview import Preview
 from shoal.simulation.docks import Latch
+from shoal.tasks.docking_director import HORIZON_S, DockingDirector
 from shoal.vehicles.description import Vehicle
 
 Array = NDArray[np.float64]
-HORIZON_S = np.arange(0.0, 4.05, 0.1)
-EVERY_S = 0.5  # a reference
 
 
 @dataclass(frozen=True)
@@ -45,14 +43,14 @@ class Plan:
     undock: bool
 
 
-class DockDirector:
+class DockDirector(DockingDirector):
     """The leader holds, moves or turns as planned; the follower docks; then both go on as one, and perhaps part."""
 
     def __init__(
         self, plan: Plan, vehicles: Mapping[str, Vehicle], names: tuple[str, ...], docking: DockingSettings
     ) -> None:
-        self._plan, self._names, self.docking = plan, names, docking
-        self._path = load_path(plan.path) if plan.path else None
+        super().__init__(plan.path, docking)
+        self._plan, self._names = plan, names
         ports = {name: {p.name: p for p in vehicle.ports} for name, vehicle in vehicles.items()}
         a, b = ports[plan.leader][plan.leader_port], ports[plan.follower][plan.follower_port]
         turn = from_yaw(level_heading_rad(a, b))
@@ -60,27 +58,15 @@ class DockDirector:
         drawn = Joint(plan.leader, plan.follower, a.place_m, b.place_m, turn)
         group = tuple(name for name in names if name in (plan.leader, plan.follower))
         self._composite: Composite = compose(Assembly(dict(vehicles), (drawn,)), group)
-        self._counter = 0
         self.latched_s: float | None = None
         self.latch: Latch | None = None  # as it was in truth, where that is known
-        self.feedback: DockingFeedback | None = None
-        self.phases: list[tuple[float, str]] = []  # when each began
         self.parted_s: float | None = None
         self._begun = self._joined = False
         self._origin_m, self._origin_rad, self._from_s = np.zeros(3), 0.0, 0.0
-        self._sent_s = -np.inf
 
     def on_latch(self, t_s: float, latch: Latch | None = None) -> None:
         """The latch has closed."""
         self.latched_s, self.latch = t_s, latch
-
-    def on_feedback(self, t_s: float, feedback: DockingFeedback) -> None:
-        """The follower's."""
-        if feedback.phase == ACCEPTED and not feedback.refused:
-            return
-        self.feedback = feedback
-        if not self.phases or self.phases[-1][1] != feedback.phase:
-            self.phases.append((t_s, feedback.phase))
 
     @property
     def dockings(self) -> tuple[int, int]:
@@ -89,7 +75,7 @@ class DockDirector:
 
     def over(self, t_s: float) -> bool:
         """Whether all has been done, or cannot be done any more."""
-        if self.feedback is not None and (self.feedback.phase == Phase.FAILED.value or self.feedback.refused):
+        if self._given_up:
             return True
         if self.latched_s is None or t_s < self.latched_s + self._plan.swim_on_s:
             return False
@@ -106,9 +92,7 @@ class DockDirector:
             return self._join(t_s, odometry)
         if self._joined and p.undock and self.parted_s is None and t_s >= self._from_s + p.swim_on_s:
             return self._part(t_s, odometry)
-        if t_s - self._sent_s < EVERY_S - 1e-9:
-            return Orders()
-        return Orders(self._reference(t_s))
+        return Orders(self._reference(t_s)) if self._due(t_s) else Orders()
 
     def _begin(self, t_s: float, odometry: Mapping[str, Odometry | None]) -> Orders:
         self._begun = True
@@ -152,23 +136,13 @@ class DockDirector:
         """The leader's way, or that of both."""
         self._sent_s = t_s
         times_s, p = t_s + HORIZON_S, self._plan
-        since_s = times_s - self._from_s
-        if not self._joined or self.parted_s is not None:
-            moving = self.parted_s is None
-            velocity = p.leader_mps if moving else np.zeros(3)
-            rate = p.leader_radps if moving else 0.0
-            places = self._origin_m + since_s[:, None] * velocity
-            return Preview(times_s, places, np.tile(velocity, (len(times_s), 1)), self._origin_rad + rate * since_s)
-        headings = np.full(len(times_s), self._origin_rad)
-        if self._path is None:
-            return Preview(times_s, np.tile(self._origin_m, (len(times_s), 1)), np.zeros((len(times_s), 3)), headings)
-        begin = np.asarray(self._path.position(0.0))
-        places = self._origin_m + np.asarray(self._path.position(np.maximum(since_s, 0.0))) - begin
-        return Preview(times_s, places, np.gradient(places, times_s, axis=0), headings)
-
-    def _count(self) -> int:
-        self._counter += 1
-        return self._counter
+        if self._joined and self.parted_s is None:
+            return self._from_here(times_s, self._from_s, self._origin_m, self._origin_rad)
+        since_s, moving = times_s - self._from_s, self.parted_s is None
+        velocity = p.leader_mps if moving else np.zeros(3)
+        rate = p.leader_radps if moving else 0.0
+        places = self._origin_m + since_s[:, None] * velocity
+        return Preview(times_s, places, np.tile(velocity, (len(times_s), 1)), self._origin_rad + rate * since_s)
 
 
 def _turned(attitude: Array, vector: Array) -> Array:

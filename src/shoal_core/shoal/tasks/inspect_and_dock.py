@@ -22,7 +22,8 @@ from shoal.recordings.recording import Outcome, Recording
 from shoal.simulation.simulator import Directing
 from shoal.tasks.base import TaskContext
 from shoal.tasks.dock import DockTask, DockTaskSettings
-from shoal.tasks.dock_director import HORIZON_S, DockDirector, Plan
+from shoal.tasks.dock_director import DockDirector, Plan
+from shoal.tasks.docking_director import HORIZON_S
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.ports import PortMarker
 
