@@ -31,7 +31,7 @@ class Fleet:
 
     def __init__(self, harness: Harness) -> None:
         self.h = harness
-        specs = fleet_nodes("two", path="circle", ready_s=0.0, rate=0.5, lockstep=True, display=False)
+        specs = fleet_nodes("two", path="circle", ready_s=0.0, rate=1.0, lockstep=True, display=False)
         self.specs = {spec.full_name: spec for spec in specs}
         self.thrust: list[tuple[float, str, float]] = []  # when, whose, how much
         for name in NAMES:

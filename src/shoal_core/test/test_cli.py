@@ -39,6 +39,13 @@ def test_starting_up_imports_nothing_heavy() -> None:
     assert outcome.stdout.strip() == "[]", outcome.stdout + outcome.stderr
 
 
+def test_reading_a_fleet_leaves_scipy_where_it_is() -> None:
+    """Every node reads one at its start; scipy.optimize alone would be a third of that."""
+    code = "import sys, shoal.fleet.setup; from shoal.fleet.file import load_fleet; load_fleet('two'); "
+    outcome = python(code + "print([m for m in ('scipy.optimize', 'scipy.linalg') if m in sys.modules])")
+    assert outcome.stdout.strip() == "[]", outcome.stdout + outcome.stderr
+
+
 def test_help_names_the_commands() -> None:
     outcome = run("--help")
     assert outcome.exit_code == 0

@@ -136,7 +136,7 @@ def test_two_vehicles_follow_the_circle_and_stop_when_the_controller_dies(sea: S
     sea.arm(*NAMES)
     sea.h.spin(lambda: bool(setpoints) and sea.off_path_m(setpoints[-1:], 1)[0] < 0.1, "them to be in place")
     begun = len(setpoints)
-    sea.h.linger(20.0)
+    sea.h.linger(12.0)  # the 200 samples judged below are ten seconds
     off_m = sea.off_path_m(setpoints[begun:], 200)
     apart_m = np.linalg.norm(np.subtract(*(sea.log(n)[-1]["state"][:3] for n in NAMES)))
     rest = np.mean([line["outputs_us"] == REST for n in NAMES for line in sea.log(n)[-200:]])

@@ -63,6 +63,9 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> Non
 
 def start(args: Sequence[str] | None = None) -> None:
     """rclpy without its own signal handlers: those shut ROS down at once, and no last zero would go out."""
+    # With the first message rosidl loads its code generator and two parsers if it finds them: a tenth of a second of
+    # every start, for nothing. None stands for a module that is not there.
+    sys.modules.setdefault("rosidl_generator_py.generate_py_impl", None)  # type: ignore[arg-type]
     try:
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # keys missing, arguments that ROS cannot read: no use to try again

@@ -7,8 +7,8 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import scipy
 from pydantic import Field, NonNegativeFloat, ValidationError, model_validator
-from scipy.spatial.transform import Rotation
 
 from shoal.assembly.composite import Composite, compose
 from shoal.assembly.hulls import overlap_m
@@ -112,7 +112,7 @@ class JointEntry(FileModel):
                     f"joints: port '{a.name}' of {self.a} is {a.kind}, '{b.name}' of {self.b} {b.kind}; "
                     "expected two androgynous ones, or a plug and a socket"
                 )
-            mated = scalar_first(Rotation.from_matrix(mated_attitude(a, b)).as_quat())
+            mated = scalar_first(scipy.spatial.transform.Rotation.from_matrix(mated_attitude(a, b)).as_quat())
             return Joint(self.a, self.b, a.place_m, b.place_m, mated)
         attitude = from_euler(*np.radians(self.attitude_deg or (0.0, 0.0, 0.0)).tolist())
         return Joint(self.a, self.b, np.array(self.at_a_m), np.array(self.at_b_m), attitude)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import expm
 
 from shoal.control.base import Estimate, Neighbours
 from shoal.control.nmpc.controller import NmpcController
@@ -277,4 +277,4 @@ def _transition(mass: float, damping: float, stiffness: float, duration_s: float
     a = np.zeros((4, 4))
     a[0, 1] = 1.0
     a[1] = [-stiffness / mass, -damping / mass, 1 / mass, 1 / mass]
-    return np.asarray(expm(a * duration_s))
+    return np.asarray(scipy.linalg.expm(a * duration_s))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
+import scipy
 
 from shoal.evaluation.metric import MetricInfo
 
@@ -77,7 +77,7 @@ def failure_rate(count: int, runs: int) -> Rate:
     """Exact binomial interval: no failure in 100 runs still allows 3.6 %."""
     if runs == 0:
         return Rate(0, 0, 0.0, 100.0)
-    interval = binomtest(count, runs).proportion_ci(method="exact")
+    interval = scipy.stats.binomtest(count, runs).proportion_ci(method="exact")
     return Rate(count, runs, 100.0 * float(interval.low), 100.0 * float(interval.high))
 
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
-from scipy.optimize import minimize_scalar
-from scipy.signal import find_peaks
 
 from shoal.evaluation.arrays import SETTLE_S, settled
 from shoal.evaluation.metric import Metric, Value
@@ -49,20 +47,20 @@ def lag_s(times_s: Array, reference: Array, response: Array) -> Lag:
     duration = float(times_s[-1] - times_s[0])
     step = duration / COARSE_POINTS
     lags = np.asarray(step * np.arange(-int(0.1 * COARSE_POINTS), int(0.25 * COARSE_POINTS) + 1), dtype=float)
-    spline = CubicSpline(times_s, reference)
+    spline = scipy.interpolate.CubicSpline(times_s, reference)
     thin = slice(None, None, max(1, len(times_s) // COARSE_POINTS))
     cost = np.array([_misfit(lag, times_s[thin], spline, response[thin]) for lag in lags]) / float(np.var(reference))
     best = _shortest_of_the_best(lags, cost)
     if cost[best] > EXPLAINED:
         return Lag(None, False)
-    fine = minimize_scalar(
+    fine = scipy.optimize.minimize_scalar(
         _misfit, args=(times_s, spline, response), bounds=(lags[best] - step, lags[best] + step), method="bounded",
         options={"xatol": step * 1e-3},
     )  # fmt: skip
     return Lag(float(fine.x), True)
 
 
-def _misfit(lag: float, times_s: Array, spline: CubicSpline, response: Array) -> float:
+def _misfit(lag: float, times_s: Array, spline: scipy.interpolate.CubicSpline, response: Array) -> float:
     shifted = times_s - lag
     known = (shifted >= times_s[0]) & (shifted <= times_s[-1])
     return float(np.var(response[known] - spline(shifted[known])))
@@ -84,8 +82,8 @@ def peak_lag_s(times_s: Array, reference: Array, response: Array) -> float | Non
     smooth = _smoothed(response, max(1, round(2.0 / step)))
     lags: list[float] = []
     for sign in (1.0, -1.0):
-        wanted, _ = find_peaks(sign * reference, prominence=0.2 * reach)
-        found, _ = find_peaks(sign * smooth, prominence=0.2 * reach)
+        wanted, _ = scipy.signal.find_peaks(sign * reference, prominence=0.2 * reach)
+        found, _ = scipy.signal.find_peaks(sign * smooth, prominence=0.2 * reach)
         if len(found):
             lags += [float(_nearest(times_s[found], t) - t) for t in times_s[wanted]]
     return float(np.median(lags)) if lags else None

@@ -6,16 +6,14 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from shoal.assembly.file import load_assembly
 from shoal.config.file_model import FileModel
 from shoal.config.files import find_config, load_yaml
 from shoal.errors import ShoalError, in_file
-from shoal.guidance.formation import Formation
+from shoal.guidance.formation import Formation, closest
 from shoal.messages.limits import Limits
-from shoal.messages.preview import Preview
 from shoal.messages.state import State
 from shoal.vehicles.description import Vehicle, load_vehicle
 
@@ -173,7 +171,7 @@ def check_places(fleet: Fleet) -> None:
                 f"vehicles.{i}.start_m = {list(member.start_m)}: expected a depth below the surface, "
                 f"0 to {DEEPEST_M:g} m"
             )
-    gap_m, a, b = _closest(starts)
+    gap_m, a, b = closest(starts)
     if gap_m < hard_m:
         raise ShoalError(
             f"vehicles.{a}.start_m and vehicles.{b}.start_m are {gap_m:.2f} m apart; "
@@ -183,21 +181,6 @@ def check_places(fleet: Fleet) -> None:
         raise ShoalError(
             f"formation.spacing_m = {fleet.formation.spacing_m:g} is below distance.hard_m = {hard_m:g}; expected more"
         )
-    placement = fleet.formation.assign(names, starts, starts.mean(axis=0))
-    center = np.zeros((1, 3))
-    point = Preview(np.zeros(1), center, center)
-    places = np.array([placement.setpoint(name, point).positions_m[0] for name in names])
-    gap_m, a, b = _closest(places)
+    gap_m, which = fleet.formation.nearest_places_m(names)
     if gap_m < hard_m:
-        raise ShoalError(
-            f"formation: the places of {names[a]} and {names[b]} are {gap_m:.2f} m apart; "
-            f"expected at least hard_m = {hard_m:g}"
-        )
-
-
-def _closest(points_m: NDArray[np.float64]) -> tuple[float, int, int]:
-    """Smallest distance of any two of (V,3), and of which."""
-    gaps = np.linalg.norm(points_m[:, None] - points_m[None], axis=2)
-    gaps[np.tril_indices(len(gaps))] = np.inf
-    a, b = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
-    return float(gaps[a, b]), int(a), int(b)
+        raise ShoalError(f"formation: {which} are {gap_m:.2f} m apart; expected at least hard_m = {hard_m:g}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -15,7 +15,7 @@ TURNS = 36  # start angles tried; each is then polished to the exact best angle 
 def assign_slots(points_m: Array, slots_m: Array) -> Array:
     """The slots (V,3) in the order of the points (V,3)."""
     cost = np.sum((points_m[:, None] - slots_m[None]) ** 2, axis=2)
-    chosen: Array = slots_m[linear_sum_assignment(cost)[1]]
+    chosen: Array = slots_m[scipy.optimize.linear_sum_assignment(cost)[1]]
     return chosen
 
 
@@ -30,7 +30,7 @@ def assign_corners(points_m: Array) -> Array:
     corners: Complex = np.exp(2j * np.pi * np.arange(count) / count)
     best, best_gain = corners, -1.0
     for turn in np.exp(2j * np.pi * np.arange(TURNS) / (TURNS * count)):  # the polygon repeats after 1/count of a turn
-        chosen = corners[linear_sum_assignment(-np.real(p[:, None] * np.conj(turn * corners)))[1]]
+        chosen = corners[scipy.optimize.linear_sum_assignment(-np.real(p[:, None] * np.conj(turn * corners)))[1]]
         total = np.sum(p * np.conj(chosen))
         if abs(total) > best_gain + 1e-9:  # ties keep the first, so that rounding decides nothing
             best, best_gain = chosen * np.exp(1j * np.angle(total)), abs(total)

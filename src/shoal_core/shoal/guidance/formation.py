@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from shoal.config.file_model import FileModel
 from shoal.errors import ShoalError
 from shoal.guidance.assignment import assign_corners, assign_slots
-from shoal.messages.placement import Placement, Schedule, radius_at, turned
+from shoal.messages.placement import Placement, Radius, radius_at, turned
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Formation(FileModel):
 
     kind: Literal["point", "ring", "line", "offsets"] = "point"
     spacing_m: float = Field(default=2.0, gt=0.0, le=10_000, allow_inf_nan=False)
-    radius_m: float | Schedule | Callable[[float], float] | None = None
+    radius_m: Radius | None = None
     line_deg: float = 90.0
     offsets_m: Mapping[str, tuple[float, float, float]] | None = None
     heading_deg: float | None = None
@@ -88,24 +88,39 @@ class Formation(FileModel):
         order = tuple(ordered[i] for i in np.argsort(along, kind="stable"))
         return Placement(dict(zip(ordered, offsets, strict=True)), 1.0, headings, yaw_rad, order)
 
+    def nearest_places_m(self, names: Sequence[str]) -> tuple[float, str]:
+        """The smallest distance between two places, whoever takes them, and which places those are."""
+        if self.kind in ("point", "ring"):
+            radius = self._radius(len(names), 0.0)
+            side_m = (
+                2 * np.sin(np.pi / len(names)) * (radius if self.radius_m is None else self._smallest_radius_m(0.0))
+            )
+            return float(side_m) if len(names) > 1 else np.inf, "neighbours on the polygon"
+        places_m = self._given(list(names)) if self.kind == "offsets" else self._line(len(names))
+        gap_m, a, b = closest(places_m)
+        return gap_m, f"the places of {names[a]} and {names[b]}" if self.kind == "offsets" else "neighbours on the line"
+
     def _around(self, names: list[str], points_m: Array, yaw_rad: float, t_s: float) -> Placement:
         """Corners of a regular polygon, facing inward."""
-        count = len(names)
-        chord = 2 * np.sin(np.pi / count) if count > 1 else 0.0  # side over radius
-        radius_m = self.radius_m
-        if radius_m is None:
-            radius_m = self.spacing_m / chord if chord else 0.0
-        elif chord * self._smallest_radius_m(t_s) < self.spacing_m * (1 - 1e-9) and count > 1:
-            raise ShoalError(
-                f"formation: radius_m = {self._smallest_radius_m(t_s):.3g} puts {count} vehicles "
-                f"{chord * self._smallest_radius_m(t_s):.3g} m apart; "
-                f"expected at least {self.spacing_m / chord:.3g} for spacing_m = {self.spacing_m:.3g}"
-            )
+        radius_m = self._radius(len(names), t_s)
         corners = assign_corners(points_m)
         bearings = np.arctan2(corners[:, 1], corners[:, 0])
         inward = None if radius_m == 0.0 else dict(zip(names, (bearings + np.pi).tolist(), strict=True))
         order = tuple(names[i] for i in np.argsort((bearings - bearings[0]) % (2 * np.pi), kind="stable"))
         return Placement(dict(zip(names, corners, strict=True)), radius_m, inward, yaw_rad, order)
+
+    def _radius(self, count: int, t_s: float) -> Radius:
+        """That of the file, or that which puts `count` vehicles `spacing_m` apart."""
+        chord = 2 * np.sin(np.pi / count) if count > 1 else 0.0  # side over radius
+        if self.radius_m is None:
+            return self.spacing_m / chord if chord else 0.0
+        if chord * self._smallest_radius_m(t_s) < self.spacing_m * (1 - 1e-9) and count > 1:
+            raise ShoalError(
+                f"formation: radius_m = {self._smallest_radius_m(t_s):.3g} puts {count} vehicles "
+                f"{chord * self._smallest_radius_m(t_s):.3g} m apart; "
+                f"expected at least {self.spacing_m / chord:.3g} for spacing_m = {self.spacing_m:.3g}"
+            )
+        return self.radius_m
 
     def _smallest_radius_m(self, t_s: float) -> float:
         """Over all times; of a callable, which nobody can search, at `t_s`."""
@@ -127,3 +142,11 @@ class Formation(FileModel):
                     f"formation: offsets_m has no '{name}'; expected an offset for each of: {', '.join(names)}"
                 )
         return np.array([self.offsets_m[name] for name in names], dtype=float)
+
+
+def closest(points_m: Array) -> tuple[float, int, int]:
+    """Smallest distance of any two of (V,3), and of which."""
+    gaps = np.linalg.norm(points_m[:, None] - points_m[None], axis=2)
+    gaps[np.tril_indices(len(gaps))] = np.inf
+    a, b = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
+    return float(gaps[a, b]), int(a), int(b)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import CubicHermiteSpline, PPoly
 
 from shoal.errors import ShoalError
 from shoal.guidance.splines import STRETCHES, MotionLimits, SplinePath, from_derivatives, interpolate
@@ -36,7 +36,7 @@ def stop(now: Motion, limits: MotionLimits) -> SplinePath:
     if not (now.velocity_mps.any() or now.acceleration_mps2.any()):  # it is there: nothing to search for
         powers = np.zeros((6, 1, 3))
         powers[-1] = now.position_m
-        return SplinePath(PPoly(powers, np.array([0.0, SHORTEST_S])))
+        return SplinePath(scipy.interpolate.PPoly(powers, np.array([0.0, SHORTEST_S])))
     allowed = _allowed(now, limits)
     for trial in range(STRETCHES):
         path = _moved(_fade(now.velocity_mps, now.acceleration_mps2, limits, 0.8**trial), now.position_m)
@@ -93,15 +93,19 @@ def _fade(velocity_mps: Array, acceleration_mps2: Array, limits: MotionLimits, h
     share = float(np.linalg.norm(acceleration_mps2)) / limit
     acceleration_s = max(0.3 * share * limits.speed_mps / limit, SHORTEST_S) * hurry
     zero = np.zeros(3)
-    slowing = CubicHermiteSpline([0.0, velocity_s], [velocity_mps, zero], [zero, zero]).antiderivative()
-    easing = CubicHermiteSpline([0.0, acceleration_s], [zero, zero], [acceleration_mps2, zero]).antiderivative()
+    slowing = scipy.interpolate.CubicHermiteSpline(
+        [0.0, velocity_s], [velocity_mps, zero], [zero, zero]
+    ).antiderivative()
+    easing = scipy.interpolate.CubicHermiteSpline(
+        [0.0, acceleration_s], [zero, zero], [acceleration_mps2, zero]
+    ).antiderivative()
     return _sum(SplinePath(slowing), SplinePath(easing))
 
 
 def _moved(path: SplinePath, by_m: Array) -> SplinePath:
     powers = path.poly.c.copy()
     powers[-1] += by_m
-    return SplinePath(PPoly(powers, path.poly.x))
+    return SplinePath(scipy.interpolate.PPoly(powers, path.poly.x))
 
 
 def _sum(first: SplinePath, second: SplinePath) -> SplinePath:

@@ -13,13 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import (
-    CubicHermiteSpline,
-    CubicSpline,
-    PPoly,
-    make_interp_spline,
-)
 
 from shoal.errors import ShoalError
 
@@ -115,20 +110,20 @@ def interpolate(kind: SplineKind, knots_s: Array, points_m: Array, velocities_mp
     """The spline with these knots, limits aside; `velocities_mps` (W,3) as in `spline_path`."""
     first, last = velocities_mps[0], velocities_mps[-1]
     if kind == "segments":
-        return SplinePath(CubicHermiteSpline(knots_s, points_m, velocities_mps))
+        return SplinePath(scipy.interpolate.CubicHermiteSpline(knots_s, points_m, velocities_mps))
     if kind == "natural":
-        return SplinePath(CubicSpline(knots_s, points_m, bc_type="natural"))
+        return SplinePath(scipy.interpolate.CubicSpline(knots_s, points_m, bc_type="natural"))
     if kind == "clamped":
-        return SplinePath(CubicSpline(knots_s, points_m, bc_type=((1, first), (1, last))))
+        return SplinePath(scipy.interpolate.CubicSpline(knots_s, points_m, bc_type=((1, first), (1, last))))
     ends = [(1, first), (2, np.zeros(3))], [(1, last), (2, np.zeros(3))]
-    return from_derivatives(knots_s, make_interp_spline(knots_s, points_m, k=5, bc_type=ends))
+    return from_derivatives(knots_s, scipy.interpolate.make_interp_spline(knots_s, points_m, k=5, bc_type=ends))
 
 
 def from_derivatives(knots_s: Array, derivative: Callable[[Array, int], Array]) -> SplinePath:
     """The path of degree 5 with these derivatives(times, order) just after each knot but the last."""
     left = knots_s[:-1]
     powers = [derivative(left, order) / math.factorial(order) for order in range(5, -1, -1)]
-    return SplinePath(PPoly(np.stack(powers), knots_s))
+    return SplinePath(scipy.interpolate.PPoly(np.stack(powers), knots_s))
 
 
 def _largest_norms(poly: Any) -> Array:

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from shoal.errors import ShoalError
 from shoal.platform.blueprint import SIDES, Cell, beside, connected
@@ -230,7 +230,7 @@ def assignment(
         [float(np.sum((positions_m[n] - places_m[c]) ** 2)) if types.get(n) == wanted.get(c) else UNFIT for n in names]
         for c in cells
     ]
-    rows, columns = linear_sum_assignment(np.array(cost))
+    rows, columns = scipy.optimize.linear_sum_assignment(np.array(cost))
     return {cells[r]: names[c] for r, c in zip(rows, columns, strict=True)}
 
 

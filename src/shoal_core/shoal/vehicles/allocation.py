@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from shoal.codegen import as_bytes, doubles, load_library
 from shoal.vehicles.description import AXES, Vehicle
@@ -129,7 +129,7 @@ def largest(vehicle: Vehicle, axis: int, sign: int) -> float:
         return 0.0
     matrix = vehicle.input_matrix
     others = [i for i, name in enumerate(AXES) if i != axis and name in controlled]
-    result = linprog(
+    result = scipy.optimize.linprog(
         -sign * matrix[axis],
         A_eq=matrix[others] if others else None,
         b_eq=np.zeros(len(others)) if others else None,

@@ -8,8 +8,8 @@ without end whatever is done, and have no terminal cost.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import expm, schur, solve_discrete_are, solve_sylvester
 
 from shoal.control.settings import Weights
 from shoal.vehicles.description import Vehicle
@@ -33,7 +33,7 @@ def terminal_weight(vehicle: Vehicle, weights: Weights) -> Array:
     b = to_error @ linear.b
     block = np.zeros((12 + b.shape[1], 12 + b.shape[1]))
     block[:12, :12], block[:12, 12:] = a, b
-    discrete = expm(block * PERIOD_S)
+    discrete = scipy.linalg.expm(block * PERIOD_S)
     # Quadratic damping vanishes at rest; ε = half the angle, hence the attitude weight over four.
     q = 2 * np.array(
         [weights.position_xy] * 2
@@ -46,9 +46,9 @@ def terminal_weight(vehicle: Vehicle, weights: Weights) -> Array:
     cost, (step, push) = np.diag(q + 1e-3), (discrete[:12, :12], discrete[:12, 12:])
     lasting = lasting_part(a, b)
     if lasting is None:
-        return np.asarray(solve_discrete_are(step, push, cost, r))
+        return np.asarray(scipy.linalg.solve_discrete_are(step, push, cost, r))
     kept, onto = lasting
-    found = solve_discrete_are(onto @ step @ kept, onto @ push, kept.T @ cost @ kept, r)
+    found = scipy.linalg.solve_discrete_are(onto @ step @ kept, onto @ push, kept.T @ cost @ kept, r)
     return np.asarray(onto.T @ found @ onto)
 
 
@@ -62,12 +62,16 @@ def lasting_part(a: Array, b: Array) -> tuple[Array, Array] | None:
     if count == len(a):
         return None
     rest = np.linalg.svd(steered, full_matrices=True)[0][:, count:]
-    form, vectors, returning = schur(rest.T @ a @ rest, output="real", sort=lambda re, im=0.0: re < -SLOWEST_PER_S)
+    form, vectors, returning = scipy.linalg.schur(
+        rest.T @ a @ rest, output="real", sort=lambda re, im=0.0: re < -SLOWEST_PER_S
+    )
     if count + returning == len(a):
         return None
     back, stay = rest @ vectors[:, :returning], rest @ vectors[:, returning:]
     # In these coordinates the staying motions are (skewed, 1): with them as the other axis both parts are their own.
-    skewed = solve_sylvester(form[:returning, :returning], -form[returning:, returning:], -form[:returning, returning:])
+    skewed = scipy.linalg.solve_sylvester(
+        form[:returning, :returning], -form[returning:, returning:], -form[:returning, returning:]
+    )
     return np.hstack([steered, back]), np.vstack([steered.T, back.T - skewed @ stay.T])
 
 
