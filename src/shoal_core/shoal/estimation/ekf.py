@@ -46,10 +46,10 @@ class EstimatorSettings(FileModel):
     moment_Nm: float = Field(
         default=1.0, gt=0, description="wander of the wrench's moments", json_schema_extra=scales_with("moment")
     )
-    wrench_share: float | None = Field(
-        default=None,
-        gt=0,
-        description="wander of the wrench, of full thrust, instead of force_N and moment_Nm: goes with a platform",
+    wrench_share: float = Field(
+        default=0.0,
+        ge=0,
+        description="wander of the wrench, of full thrust, in place of force_N and moment_Nm; 0: those",
     )
     current_mps: float = Field(default=0.2, gt=0, description="wander of the current")
     acceleration_mps2: float = Field(default=0.05, gt=0, description="fast model error")
@@ -299,7 +299,7 @@ class StateEstimator:
 
 def _by_thrust(settings: EstimatorSettings, vehicle: Vehicle) -> EstimatorSettings:
     """With the wrench's wander in newtons, where it is given as a share of full thrust."""
-    if settings.wrench_share is None:
+    if settings.wrench_share == 0.0:
         return settings
     limits_N = np.maximum(vehicle.input_max_N, -vehicle.input_min_N)
     full = settings.wrench_share * (np.abs(vehicle.input_matrix) @ limits_N)  # (6,)
