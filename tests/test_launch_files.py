@@ -133,6 +133,13 @@ def test_ardusub_vehicles(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     assert all(b["position_source"] == "odometry" and "arm" not in b for b in bridges.values())
     assert not any(node[1] == "dynamics" or node[4][0].get("use_sim_time") for node in nodes)
+    given = configured(module, bridge="route=outputs,latitude_deg=63.4")
+    nodes = started(module.start(SimpleNamespace(launch_configurations=given)))
+    bridges = {node[3]: node[4][0] for node in nodes if node[1] == "mavlink_bridge"}
+    assert all(b["route"] == "outputs" and b["latitude_deg"] == 63.4 for b in bridges.values()) and len(bridges) == 2
+    for wrong in ("rout=axes", "voltage_V=much", "route"):
+        with pytest.raises(ShoalError, match=f"'{wrong}'; expected NAME=VALUE"):
+            module.start(SimpleNamespace(launch_configurations=configured(module, bridge=wrong)))
     with pytest.raises(ShoalError, match="expected NAME=LINK"):
         module.start(SimpleNamespace(launch_configurations=configured(module, links="nobody=tcp:a:1")))
 

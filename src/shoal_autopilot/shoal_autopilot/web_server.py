@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tornado.httpserver import HTTPServer
+from tornado.iostream import StreamBufferFullError
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
-from tornado.websocket import WebSocketHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from shoal.errors import ShoalError
 from shoal.messages.pilot import LONGEST_TEXT, pilot_from_json
@@ -29,6 +30,8 @@ PAGE = Path(__file__).with_name("pilot.html")
 PATH = "/pilot"
 SHORTEST_TOKEN = 16
 MOST_CONNECTIONS = 8
+MOST_UNREAD = 65536  # bytes of answers to one that does not read them
+HEADERS_S = 10.0  # for a request to be made
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -80,7 +83,7 @@ class PilotServer:
         application = Application(
             [("/", _Page, given), (PATH, _Socket, given)], websocket_max_message_size=LONGEST_TEXT
         )
-        self._http = HTTPServer(application)
+        self._http = HTTPServer(application, idle_connection_timeout=HEADERS_S, max_header_size=16384, max_body_size=0)
         self._http.add_sockets(self._sockets)
         self._loop.run_forever()
 
@@ -188,6 +191,8 @@ class _Socket(WebSocketHandler):
     def open(self, *args: str, **kwargs: str) -> None:
         if not self._server.join(self):
             self.close(1013, "too many connections")
+        elif self.ws_connection is not None and self.ws_connection.stream is not None:
+            self.ws_connection.stream.max_write_buffer_size = MOST_UNREAD
 
     def on_message(self, message: str | bytes) -> None:
         self._server.take(self, message if isinstance(message, str) else message.decode(errors="replace"))
@@ -196,5 +201,12 @@ class _Socket(WebSocketHandler):
         self._server.leave(self)
 
     def tell(self, answer: dict[str, Any]) -> None:
-        if self.ws_connection is not None:
+        if self.ws_connection is None:
+            return
+        try:
             self.write_message(json.dumps(answer))
+        except WebSocketClosedError:
+            pass
+        except StreamBufferFullError:
+            self._server.leave(self)  # at once: one that does not read does not answer a close either
+            self.close(1008, "answers are not read")

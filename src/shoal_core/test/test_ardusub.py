@@ -122,18 +122,29 @@ def test_nothing_asked_is_neutral_and_too_much_is_within_the_ends() -> None:
 GOOD: dict[str, float] = {
     "FRAME_CONFIG": 2, "SYSID_MYGCS": 255, "FS_PILOT_INPUT": 2, "FS_PILOT_TIMEOUT": 3, "FS_GCS_ENABLE": 2,
     "FS_LEAK_ENABLE": 1, "ACRO_YAW_P": 3.375, "MOT_PWM_MIN": 1100, "MOT_PWM_MAX": 1900, "BATT_MONITOR": 4,
-    "GPS_TYPE": 0, "VISO_TYPE": 1, "EK3_SRC1_POSXY": 6, "EK3_SRC1_POSZ": 1,
+    "GPS_TYPE": 0, "VISO_TYPE": 1, "RC_OPTIONS": 32, "RC_OVERRIDE_TIME": 3, "EK3_SRC1_POSXY": 6, "EK3_SRC1_POSZ": 1,
     "EK3_SRC1_VELXY": 6, "EK3_SRC1_VELZ": 6, "EK3_SRC1_YAW": 6,
     **{f"MOT_{n}_DIRECTION": (-1) ** n for n in range(1, 9)}, **{f"SERVO{n}_FUNCTION": 32 + n for n in range(1, 9)},
     **{f"RC{n}_MIN": 1100 for n in range(1, 7)}, **{f"RC{n}_MAX": 1900 for n in range(1, 7)},
+    **{f"RC{n}_TRIM": 1500 for n in range(1, 7)}, **{f"RC{n}_REVERSED": 0 for n in range(1, 7)}, "RC3_TRIM": 1100,
 }  # fmt: skip
+RENAMED = {"SYSID_MYGCS": "MAV_GCS_SYSID", "GPS_TYPE": "GPS1_TYPE"}  # in 4.6 and 4.7
+MAPPED = {
+    "RCMAP_PITCH": 1,
+    "RCMAP_ROLL": 2,
+    "RCMAP_THROTTLE": 3,
+    "RCMAP_YAW": 4,
+    "RCMAP_FORWARD": 5,
+    "RCMAP_LATERAL": 6,
+}
+NEWER = {**{RENAMED.get(name, name): value for name, value in GOOD.items()}, **MAPPED, "RC3_TRIM": 1500,
+         "VISO_QUAL_MIN": 0}  # fmt: skip
 
 
 def test_a_good_set_has_no_finding() -> None:
     assert check(GOOD, "odometry") == []
-    newer = {**GOOD, "MAV_GCS_SYSID": 250, "MAV_GCS_SYSID_HI": 255}
-    del newer["SYSID_MYGCS"]
-    assert check(newer, "vehicle") == []
+    for source in POSITION_SOURCES[::2]:
+        assert check(NEWER, source) == check({**NEWER, "MAV_GCS_SYSID": 250, "MAV_GCS_SYSID_HI": 255}, source) == []
     assert motor_directions(GOOD).tolist() == [-1, 1] * 4
 
 
@@ -141,7 +152,9 @@ WRONG = [
     ("FRAME_CONFIG", 1, True), ("SYSID_MYGCS", 254, True), ("FS_PILOT_INPUT", 0, True), ("FS_PILOT_TIMEOUT", 10, True),
     ("FS_GCS_ENABLE", 1, True), ("FS_LEAK_ENABLE", 2, False), ("ACRO_YAW_P", 4.5, True), ("MOT_PWM_MAX", 1800, True),
     ("BATT_MONITOR", 0, False), ("VISO_TYPE", 0, True), ("EK3_SRC1_POSXY", 3, True), ("EK3_SRC1_VELXY", 0, True),
-    ("MOT_3_DIRECTION", 0, True), ("SERVO5_FUNCTION", 55, True), ("RC4_MAX", 2000, True),
+    ("MOT_3_DIRECTION", 0, True), ("SERVO5_FUNCTION", 55, True), ("RC4_MAX", 2000, True), ("RC4_TRIM", 1520, True),
+    ("RC3_TRIM", 1500, True), ("RC2_REVERSED", 1, True), ("RC_OPTIONS", 34, True), ("RC_OVERRIDE_TIME", 0, True),
+    ("GPS_TYPE", 1, True),
 ]  # fmt: skip
 
 
@@ -152,10 +165,19 @@ def test_each_wrong_value_has_its_sentence(name: str, value: float, serious: boo
     assert name in finding.sentence and f"{value:g}" in finding.sentence
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("RC3_TRIM", 1100), ("RCMAP_PITCH", 2), ("GPS1_TYPE", 1), ("VISO_QUAL_MIN", 50)]
+)
+def test_each_wrong_value_of_a_newer_version_has_its_sentence(name: str, value: float) -> None:
+    (finding,) = check({**NEWER, name: value}, "odometry")
+    assert finding.serious and name in finding.sentence and f"{value:g}" in finding.sentence
+
+
 def test_silence_is_a_finding_too() -> None:
     for source in POSITION_SOURCES:
         names = {f.name for f in check({}, source) if f.serious}
-        optional = {"MAV_GCS_SYSID", "MAV_GCS_SYSID_HI", "FS_LEAK_ENABLE", "BATT_MONITOR"}
+        optional = {"MAV_GCS_SYSID", "MAV_GCS_SYSID_HI", "FS_LEAK_ENABLE", "BATT_MONITOR", "GPS1_TYPE", "VISO_QUAL_MIN"}
+        optional |= {*MAPPED, "RC_OPTIONS", "RC_OVERRIDE_TIME"}
         assert names == set(asked_for(source)) - optional
     assert [f.serious for f in check({**GOOD, "BATT_MONITOR": 0, "FRAME_CONFIG": 0}, "vehicle")] == [True, False]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from shoal.fleet.stop import StopLatch, StopState
+from shoal.messages.command import Command
 from shoal.messages.health import Code, Mode
 from shoal.messages.odometry import Odometry
 from swim import PERIOD_S, Swim
@@ -94,3 +95,26 @@ def test_time_is_that_of_odometry_while_the_clock_message_is_on_its_way() -> Non
         assert swim.runtime.time(1.1) == 1.1  # an absurd stamp is no time
         swim.runtime.on_odometry(Odometry(1.1, swim.odometry().state), 1.2)
         assert swim.runtime.time(1.2) == 1.2
+
+
+class Disarmed(Swim):
+    """Nothing that is commanded reaches the thrusters."""
+
+    asked_N = 0.0
+
+    def apply(self, command: Command) -> None:
+        self.asked_N = float(np.abs(command.thrust_N).max())
+
+
+def test_thrusters_that_do_not_listen_are_not_asked_for_ever_more() -> None:
+    """Disarmed for 20 s while the reference swims away; unknowing, the controller ends at the limits."""
+    unknowing, told = Disarmed(), Disarmed()
+    told.runtime.on_thrusters(False)
+    for swim in (unknowing, told):
+        found = swim.run(20.0, velocity_mps=(0.3, 0.0, 0.0))[-1]
+    assert unknowing.asked_N > 20.0
+    assert told.asked_N == 0.0 and found.has(Code.THRUSTERS_OFF) and found.mode is Mode.ZERO_THRUST
+    told.runtime.on_thrusters(True)
+    told.apply = lambda armed: Swim.apply(told, armed)  # type: ignore[method-assign]
+    assert {h.mode for h in told.run(3.0)} == {Mode.CONTROLLER}
+    assert not told.runtime.last.health.has(Code.TIMING_DIFFERS)

@@ -45,6 +45,8 @@ GOOD_PARAMETERS: dict[str, float] = {
     "EK3_SRC1_VELXY": 6, "EK3_SRC1_VELZ": 6, "EK3_SRC1_YAW": 1,
     **{f"MOT_{n}_DIRECTION": 1 for n in range(1, 9)}, **{f"SERVO{n}_FUNCTION": 32 + n for n in range(1, 9)},
     **{f"RC{n}_MIN": 1100 for n in range(1, 7)}, **{f"RC{n}_MAX": 1900 for n in range(1, 7)},
+    **{f"RC{n}_TRIM": 1100 if n == 3 else 1500 for n in range(1, 7)}, **{f"RC{n}_REVERSED": 0 for n in range(1, 7)},
+    "RC_OPTIONS": 32, "RC_OVERRIDE_TIME": 3,
 }  # fmt: skip
 
 
@@ -63,6 +65,7 @@ class _State:
     sent_slot: dict[str, int] = field(default_factory=dict)
     external: Array | None = None  # what was received, minus the truth at that moment (3,)
     external_s: float = -math.inf
+    origin_deg: tuple[float, float] | None = None  # of the estimator; without it no position from outside is taken
     scripted_us: list[int] | None = None  # by shoal_outputs.lua
     scripted_s: float = -math.inf
 
@@ -128,6 +131,8 @@ class AutopilotModel:
         elif kind in ("VISION_POSITION_ESTIMATE", "ODOMETRY"):
             s.external = np.array([message.x, message.y, message.z]) - self.plant.state[:3]
             s.external_s = self.now_s
+        elif kind == "SET_GPS_GLOBAL_ORIGIN" and s.origin_deg is None:
+            s.origin_deg = message.latitude * 1e-7, message.longitude * 1e-7
         return []
 
     def _override(self, message: Any) -> None:
@@ -308,7 +313,7 @@ class AutopilotModel:
             return []
         position_m = measured.position_m
         if self.parameters.get("EK3_SRC1_POSXY") == 6:
-            if s.external is None or self.now_s - s.external_s > EXTERNAL_TIMEOUT_S:
+            if s.external is None or s.origin_deg is None or self.now_s - s.external_s > EXTERNAL_TIMEOUT_S:
                 return []
             position_m = position_m + s.external
         velocity_mps = rotation_matrix(measured.attitude) @ measured.velocity_mps

@@ -27,11 +27,12 @@ LOST_S = 2.5  # without a message
 LEAK_TOLD_S = 30.0  # ArduSub repeats its warning every 20 s while the probes are wet
 HEARTBEAT_S = 0.5
 ASK_S = 0.5  # between two requests for what has not come
-ASK_TIMES = 6  # for each parameter, then it counts as unknown
-AT_ONCE = 12  # parameters asked for in one go
+ASK_TIMES = 4  # for each parameter, then it counts as unknown
+AT_ONCE = 20  # parameters asked for in one go
 ARMING_S = 4.0  # in which the autopilot has to be armed and in MANUAL
 SCRIPT_S = 3.0  # without a word of the script, which comes once a second
 NEUTRAL_FOR_S = 1.0  # neutral after thrust has ended, then the channels are the pilot's
+RESTS_S = 0.6  # for which outputs stay neutral after arming, whatever they are told (0.5 s by measurement)
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class BridgeSettings:
     command_timeout_s: float = 0.12  # with twice the bridge's 20 ms and the autopilot's 22 ms: neutral within 0.2 s
     odometry_rate_hz: float = 20.0
     route: str = "axes"  # or outputs
+    latitude_deg: float = 0.0  # of the origin that the estimator is given, for the earth's magnetic field there
+    longitude_deg: float = 0.0
 
 
 class Bridge:
@@ -66,7 +69,7 @@ class Bridge:
         self._connected = False
         self._arming_until_s = -math.inf
         self._force_N, self._force_s = np.zeros(COUNT), -math.inf
-        self._neutral_until_s = -math.inf
+        self._neutral_until_s = self._engaged_s = -math.inf
         self._out: list[Any] = []
 
     # -- what the autopilot sends -------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ class Bridge:
         self.armed, self.mode = armed, mode
         if now_s < self._arming_until_s and armed and mode == dialect.MANUAL:
             self._arming_until_s = -math.inf
-            self.engaged = True
+            self.engaged, self._engaged_s = True, now_s
             self.events.append("armed in MANUAL: thrust commands are passed on")
 
     def _on_answer(self, message: Any) -> None:
@@ -241,6 +244,10 @@ class Bridge:
             return None
         return self.axis_map.controls(self._force_N) if self._driven(now_s) else [0.0] * COUNT
 
+    def live(self, now_s: float) -> bool:
+        """Whether commands reach the thrusters."""
+        return self.engaged and not self.stopped and now_s - self._engaged_s >= RESTS_S
+
     def _driven(self, now_s: float) -> bool:
         return not self.stopped and 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
 
@@ -259,7 +266,7 @@ class Bridge:
         names = asked_for(s.position_source, s.route)
         if self.findings is None:
             left = [n for n in names if n not in self.parameters and self._tries.get(n, 0) < ASK_TIMES]
-            for name in left[:AT_ONCE]:
+            for name in sorted(left, key=lambda n: self._tries.get(n, 0))[:AT_ONCE]:  # the unanswered last
                 self._tries[name] = self._tries.get(name, 0) + 1
                 out.append(self.codec.messages.param_request_read_encode(s.autopilot_system, 1, name.encode(), -1))
             if not left:
@@ -271,7 +278,8 @@ class Bridge:
                 number, interval_us = float(dialect.IDS[name]), 1e6 / rate_hz
                 out.append(dialect.command(self.codec, s.autopilot_system, dialect.SET_INTERVAL, number, interval_us))
             if s.position_source != "vehicle":  # without an origin the estimator takes no position from outside
-                out.append(self.codec.messages.set_gps_global_origin_encode(s.autopilot_system, 0, 0, 0))
+                where = round(s.latitude_deg * 1e7), round(s.longitude_deg * 1e7)
+                out.append(self.codec.messages.set_gps_global_origin_encode(s.autopilot_system, *where, 0))
         return out
 
     def _judge(self) -> None:

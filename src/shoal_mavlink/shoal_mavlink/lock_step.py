@@ -12,7 +12,7 @@ from shoal_mavlink.link import Link
 
 STEP_S = 0.005  # simulated; a tick of the autopilot
 ASK_AGAIN_S = 0.5  # wall; a datagram may be lost
-PATIENCE_S = 30.0  # wall
+PATIENCE_S = 120.0  # wall; a stand-in has to start, too
 
 
 class LockStep:

@@ -1,7 +1,7 @@
 """Node `mavlink_bridge`, one per vehicle: an ArduSub behind the fleet's topics. What it does is in `bridge.Bridge`.
 
 It lives in wall time: whatever a simulated clock does, a vehicle must not keep its last command. For trials on a desk
-there is `lockstep`: time is /clock's, and the autopilot, a stand-in that is in lock step too, is asked to follow it.
+there is `lockstep`: time is /bridge_clock's, and the autopilot, a stand-in in lock step too, is asked to follow it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from shoal.ardusub.axis_map import AxisMap
@@ -53,7 +54,9 @@ class MavlinkBridge(Node):
         rate_hz = declare(self, "odometry_rate_hz", 20.0, "Hz asked of the autopilot", low=1.0, high=100.0)
         origin = [declare(self, f"origin_{axis}_m", 0.0, f"m, {axis}, of the autopilot's origin in map (ENU)")
                   for axis in ("east", "north", "up")]  # fmt: skip
-        lockstep = declare(self, "lockstep", False, "on a desk: time is /clock's, and a stand-in follows it")
+        latitude = declare(self, "latitude_deg", 0.0, "where in the world, for the compass", low=-90.0, high=90.0)
+        longitude = declare(self, "longitude_deg", 0.0, "…, positive to the east", low=-180.0, high=180.0)
+        lockstep = declare(self, "lockstep", False, "on a desk: time is /bridge_clock's, and a stand-in follows it")
         loaded = load_fleet(fleet)
         if self.me not in loaded.names:
             raise ShoalError(
@@ -69,7 +72,13 @@ class MavlinkBridge(Node):
         vehicle = next(m for m in loaded.vehicles if m.name == self.me).vehicle()
         axis_map = AxisMap(vehicle, table, voltage_V, method=method)
         settings = BridgeSettings(
-            system, position_source=source, command_timeout_s=timeout_s, odometry_rate_hz=rate_hz, route=route
+            system,
+            position_source=source,
+            command_timeout_s=timeout_s,
+            odometry_rate_hz=rate_hz,
+            route=route,
+            latitude_deg=latitude,
+            longitude_deg=longitude,
         )
         self.bridge = Bridge(axis_map, settings, enu_to_ned(np.array(origin)))
         self._link = Link(url)
@@ -80,7 +89,7 @@ class MavlinkBridge(Node):
         self.create_service(SetBool, "~/arm", self._on_arm)
         self._steps = LockStep(self._link, self.bridge.codec) if lockstep else None
         if self._steps is not None:
-            endpoints.subscription(self, topics.CLOCK, self._follow)
+            endpoints.subscription(self, topics.BRIDGE_CLOCK, self._follow)
         else:
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self.create_timer(SEND_S, self._send, clock=steady)
@@ -92,6 +101,8 @@ class MavlinkBridge(Node):
         self._commands = [endpoints.polled(self, topics.THRUST, group, vehicle=me, thruster=t) for t in thrusters]
         self._external = endpoints.polled(self, topics.EXTERNAL_ODOMETRY, group, raw=True, vehicle=me)
         self._odometry = endpoints.publisher(self, topics.ODOMETRY, vehicle=me)
+        self._thrusters_live = endpoints.publisher(self, topics.THRUSTERS_LIVE, vehicle=me)
+        self._told_live: bool | None = None
         self._diagnostics = Diagnostics(self, f"{me} autopilot", me)
         self._force_N = np.zeros(len(thrusters))
         self._last = b""  # odometry
@@ -141,6 +152,9 @@ class MavlinkBridge(Node):
             except ShoalError as error:
                 self.get_logger().error(f"{topics.EXTERNAL_ODOMETRY.of(vehicle=self.me)}: {error}")
         self._link.send(self.bridge.send(now_s))
+        if (live := self.bridge.live(now_s)) is not self._told_live:
+            self._told_live = live
+            self._thrusters_live.publish(Bool(data=live))
         self._report(now_s)
 
     def _report(self, now_s: float) -> None:

@@ -14,19 +14,23 @@ from shoal.errors import ShoalError
 from shoal_mavlink.thruster_plant import ThrusterPlant
 
 PORT = 9002
-PACKET = struct.Struct("<HHI16H")  # magic, frame rate (Hz), frame count, pulse widths
-MAGIC = 18458
+# Magic, frame rate (Hz), frame count, pulse widths of 16 outputs, or of 32 (SERVO_32_ENABLE).
+PACKETS = {18458: struct.Struct("<HHI16H"), 29569: struct.Struct("<HHI32H")}
 RATES_HZ = (50, 2000)
 RESTART = 1000  # a frame count that is lower by more: SITL was started anew
 
 
 def read_packet(data: bytes) -> tuple[int, int, list[int]]:
     """Frame rate, frame count, the eight pulse widths; a ShoalError when it is none of SITL's."""
-    if len(data) != PACKET.size:
-        raise ShoalError(f"packet of {len(data)} bytes; expected {PACKET.size}, as ArduSub SITL's JSON interface sends")
-    magic, rate_hz, frame, *pulses = PACKET.unpack(data)
-    if magic != MAGIC:
-        raise ShoalError(f"packet with magic {magic}; expected {MAGIC} (16 servo outputs)")
+    sizes = {packet.size for packet in PACKETS.values()}
+    if len(data) not in sizes:
+        known = " or ".join(map(str, sorted(sizes)))
+        raise ShoalError(f"packet of {len(data)} bytes; expected {known}, as ArduSub SITL's JSON interface sends")
+    magic = int.from_bytes(data[:2], "little")
+    if magic not in PACKETS or PACKETS[magic].size != len(data):
+        known = " or ".join(f"{number} in {packet.size} bytes" for number, packet in PACKETS.items())
+        raise ShoalError(f"packet with magic {magic} in {len(data)} bytes; expected {known}")
+    _, rate_hz, frame, *pulses = PACKETS[magic].unpack(data)
     if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
         raise ShoalError(f"frame rate of {rate_hz} Hz; expected {RATES_HZ[0]} to {RATES_HZ[1]}")
     # Before the outputs are set up SITL sends zeros.
@@ -42,6 +46,7 @@ def answer(plant: ThrusterPlant, t_s: float) -> bytes:
         "position": position,
         "quaternion": attitude,
         "velocity": velocity,
+        "battery": {"voltage": plant.voltage_V},  # from 4.7 on; before, SIM_BATT_VOLTAGE is what SITL reports
     }
     return f"\n{json.dumps(line, separators=(',', ':'))}\n".encode()
 

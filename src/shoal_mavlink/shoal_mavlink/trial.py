@@ -39,9 +39,10 @@ from shoal_ros.node_list import CONTROLLER_NODES, fleet_nodes
 BELIEVED_V = 16.0
 GET_READY_S = 180.0  # wall, at most: to connect and to begin
 STARTING_S = 0.05  # wall: how long the clock waits for a bridge that has no odometry yet
-ASK_AGAIN_S, PATIENCE_S = 0.3, 30.0  # wall; for answers once it has
+ASK_AGAIN_S, PATIENCE_S = 0.3, 60.0  # wall; for answers once it has
 GUIDANCE_LAG_S = 0.3  # simulated, as with the built-in plant
 SETTLED_S = 10.0  # of the path
+HELD_S = 5.0  # a place, before the path begins
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,16 @@ def through(trial: Trial, folder: Path, voltage_V: float = BELIEVED_V, route: st
         harness.start(*(node for node in nodes if node not in later))
         lines = harness.listen(topics.DIAGNOSTICS)
         clock.run(lambda: all(_ready(lines, name) for name in names), "the vehicles to be ready")
-        harness.start(*later)  # while the clock stands: the path begins when the vehicles swim
-        harness.spin(lambda: _listened_to(harness, names), "guidance and recorder", GET_READY_S)
+        live = [harness.listen(topics.THRUSTERS_LIVE, vehicle=name) for name in names]
         for name in names:
             answer = harness.call(SetBool, f"/{name}/mavlink_bridge/arm", SetBool.Request(data=True))
             if not answer.success:
                 raise ShoalError(f"{name} was not armed: {answer.message}")
+        clock.run(lambda: all(told and told[-1].data for told in live), "the vehicles to swim")
+        begin_s = clock.t_s + HELD_S
+        clock.run(lambda: clock.t_s >= begin_s, "the vehicles to hold")
+        harness.start(*later)  # while the clock stands
+        harness.spin(lambda: _listened_to(harness, names), "guidance and recorder", GET_READY_S)
         heard = harness.listen(topics.TEST_STATUS)
         clock.guided = True
         clock.run(lambda: max(map(_running, heard), default=-1.0) >= trial.seconds, "the path's end")
@@ -128,19 +133,27 @@ def through(trial: Trial, folder: Path, voltage_V: float = BELIEVED_V, route: st
 
 
 class WaitingClock:
-    """/clock, that goes on when bridges and controllers have answered."""
+    """/bridge_clock, then /clock: bridges have to be there before controllers step, and controllers before we go on.
+
+    An answer counts by its stamp: asked once more, bridges and controllers repeat what they have sent, and a repetition
+    that is late would else pass for the next answer; from then on the clock would run ahead of the vehicles.
+    """
 
     def __init__(self, harness: Harness, fleet: str) -> None:
         loaded = load_fleet(fleet)
         self.guided = False  # whether guidance is waited for too
         self._harness, self._period_s, self._ticks = harness, loaded.control_period_s, 0
-        self._clock = harness.publisher(topics.CLOCK)
+        self._clocks = [harness.publisher(topic) for topic in (topics.BRIDGE_CLOCK, topics.CLOCK)]
         self._setpoints = harness.listen(topics.SETPOINT)
-        self._odometry = [harness.listen(topics.ODOMETRY, raw=True, vehicle=name) for name in loaded.names]
-        self._thrust = [
-            harness.listen(topics.THRUST, vehicle=member.name, thruster=thruster)
-            for member in loaded.vehicles for thruster in member.vehicle().input_names
-        ]  # fmt: skip
+        self._odometry, self._plans = (
+            [harness.listen(topic, raw=True, vehicle=name) for name in loaded.names]
+            for topic in (topics.ODOMETRY, topics.PLAN)
+        )
+
+    @property
+    def t_s(self) -> float:
+        """Now."""
+        return self._ticks * self._period_s
 
     def run(self, until: Callable[[], bool], what: str) -> None:
         """Tick by tick."""
@@ -152,30 +165,44 @@ class WaitingClock:
 
     def _tick(self) -> None:
         self._ticks += 1
-        t_s = self._ticks * self._period_s
-        before = [len(received) for received in self._thrust]
+        t_s, since_s = self.t_s, self.t_s - self._period_s / 2
+
+        def sensed() -> bool:
+            return all(convert.odometry_from_bytes(received[-1]).stamp_s > since_s for received in self._odometry)
 
         def answered() -> bool:
             late = self.guided and t_s - self._guided_s() > GUIDANCE_LAG_S
-            return not late and all(len(r) > n for r, n in zip(self._thrust, before, strict=True))
+            return not late and all(r and convert.plan_from_bytes(r[-1]).stamp_s > since_s for r in self._plans)
 
         if not all(self._odometry):
-            self._clock.publish(Clock(clock=convert.to_stamp(t_s)))
+            self._say(t_s, *self._clocks)
             self._harness.linger(STARTING_S)
             return
+        self._until(sensed, t_s, self._clocks[:1])
+        self._until(answered, t_s, self._clocks)
+
+    def _until(self, answered: Callable[[], bool], t_s: float, clocks: Sequence[Any]) -> None:
+        """Ask, again and again; bridges repeat their odometry, and controllers their thrust with it."""
         give_up_s = time.monotonic() + PATIENCE_S
+        self._say(t_s, clocks[-1])
+        self._wait(answered)
         while not answered():
             if time.monotonic() > give_up_s:
                 raise ShoalError(f"no answer at {t_s:.2f} s\n{self._harness.output()}")
-            self._clock.publish(Clock(clock=convert.to_stamp(t_s)))
+            self._say(t_s, *clocks)
             self._wait(answered)
+
+    @staticmethod
+    def _say(t_s: float, *clocks: Any) -> None:
+        for clock in clocks:
+            clock.publish(Clock(clock=convert.to_stamp(t_s)))
 
     def _wait(self, answered: Callable[[], bool]) -> None:
         again_s = time.monotonic() + ASK_AGAIN_S
         self._harness.spin(lambda: answered() or time.monotonic() > again_s, "answers")
 
     def _guided_s(self) -> float:
-        return convert.from_stamp(self._setpoints[-1].header.stamp) if self._setpoints else self._ticks * self._period_s
+        return convert.from_stamp(self._setpoints[-1].header.stamp) if self._setpoints else self.t_s
 
 
 def _ready(lines: Sequence[Any], name: str) -> bool:

@@ -38,7 +38,8 @@ class Pair:
         self.said: list[str] = []
 
     def new_bridge(self, source: str = "vehicle") -> None:
-        self.bridge = Bridge(AxisMap(HEAVY), BridgeSettings(position_source=source, route=self.route))
+        settings = BridgeSettings(position_source=source, route=self.route, latitude_deg=63.44, longitude_deg=10.4)
+        self.bridge = Bridge(AxisMap(HEAVY), settings)
 
     @property
     def t_s(self) -> float:
@@ -72,7 +73,7 @@ class Pair:
 
     def swim(self) -> None:
         """Armed, with thrust."""
-        self.run(5.0)
+        self.run(6.0)
         assert self.bridge.arm(self.t_s) == []
         self.run(2.0, AHEAD_N)
         assert self.model.outputs_us != REST
@@ -109,6 +110,17 @@ def test_it_swims_ahead_and_odometry_is_the_truth() -> None:
     assert np.diff(times_s) == pytest.approx(0.05, abs=0.006)
 
 
+def test_thrusters_are_called_live_when_they_are_and_not_before() -> None:
+    """Whoever believes that thrust acts while outputs rest asks for ever more of it."""
+    pair = Pair()
+    pair.run(6.0)
+    assert pair.bridge.arm(pair.t_s) == [] and not pair.bridge.live(pair.t_s)
+    while not pair.bridge.live(pair.t_s):
+        pair.run(0.02, AHEAD_N)
+        assert pair.t_s < 9.0
+    assert pair.model.outputs_us != REST
+
+
 def test_it_never_arms_by_itself_and_passes_nothing_on_before() -> None:
     pair = Pair()
     pair.run(6.0, AHEAD_N)
@@ -132,12 +144,14 @@ def test_a_bridge_that_starts_anew_beside_an_armed_vehicle_moves_nothing() -> No
 def test_neutral_when_commands_stop_and_on_stop_and_on_exit() -> None:
     pair = Pair()
     pair.swim()
+    assert pair.bridge.live(pair.t_s)
     assert pair.until_rest_s() <= 0.2
     pair.run(4.0)
     assert pair.model.state.armed, "neutral overrides keep the failsafe content"
     pair.run(0.2, AHEAD_N)
     assert pair.model.outputs_us != REST
     pair.bridge.stopped = True
+    assert not pair.bridge.live(pair.t_s), "the controller is told"
     assert pair.until_rest_s(AHEAD_N) <= 0.06
     pair.run(1.0, AHEAD_N)
     assert pair.model.outputs_us == REST
@@ -172,16 +186,18 @@ def test_what_ends_it_has_a_sentence_and_needs_arming_again(what: str) -> None:
         "reboot": "started anew",
     }
     assert pair.heard_of(words[what]) and pair.heard_of("until it is armed again"), pair.said
-    assert pair.model.outputs_us == REST and not pair.bridge.engaged
+    assert pair.model.outputs_us == REST and not pair.bridge.engaged and not pair.bridge.live(pair.t_s)
     assert pair.bridge.arm(pair.t_s) == []
     pair.run(2.0, AHEAD_N)
     assert pair.model.outputs_us != REST
 
 
-@pytest.mark.parametrize(("name", "value"), [("FRAME_CONFIG", 1.0), ("FS_PILOT_INPUT", 0.0), ("SERVO5_FUNCTION", 55.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("FRAME_CONFIG", 1.0), ("RC3_TRIM", 1500.0), ("FS_PILOT_INPUT", 0.0), ("SERVO5_FUNCTION", 55.0)]
+)
 def test_a_wrong_parameter_is_named_and_refused_before_arming(name: str, value: float) -> None:
     pair = Pair(**{name: value})
-    pair.run(5.0)
+    pair.run(6.0)
     assert any(line.startswith("it will not be armed:") and name in line for line in pair.said)
     (refused,) = pair.bridge.arm(pair.t_s)
     assert name in refused and f"{value:g}" in refused
@@ -211,12 +227,13 @@ def test_a_position_from_outside_reaches_the_estimator_and_comes_back(source: st
     velocity = {"pose": (0, 0, 6), "odometry": (6, 6, 1)}[source]
     names = ("EK3_SRC1_VELXY", "EK3_SRC1_VELZ", "EK3_SRC1_YAW")
     pair = Pair(source, EK3_SRC1_POSXY=6, **dict(zip(names, map(float, velocity), strict=True)))
-    pair.run(5.0)
+    pair.run(6.0)
     assert not pair.received
     assert pair.bridge.arm(pair.t_s) == ["the autopilot sends no position and attitude"]
     outside = State.at_rest((10.0, -20.0, 5.0), 0.5).array
     pair.run(3.0, external=Odometry(pair.t_s, outside))
     assert np.allclose(pair.received[-1].position_m[:2], [10.0, -20.0], atol=0.2)
+    assert pair.model.state.origin_deg == pytest.approx((63.44, 10.4)), "the compass' declination depends on it"
     assert pair.bridge.arm(pair.t_s) == []
 
 

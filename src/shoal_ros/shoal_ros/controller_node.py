@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from rclpy.subscription import Subscription
-from std_msgs.msg import Float64, String
+from std_msgs.msg import Bool, Float64, String
 
 from shoal.codegen import compile_in_background
 from shoal.docking.part import DockingPart
@@ -93,6 +93,7 @@ class ControllerNode(Node):
         endpoints.subscription(self, topics.FORMATION, self._on_formation)
         self._sightings = endpoints.polled(self, topics.SIGHTING, self._group, vehicle=me)
         endpoints.subscription(self, topics.FORGET, self._on_forget)
+        endpoints.subscription(self, topics.THRUSTERS_LIVE, self._on_thrusters, vehicle=me)
         endpoints.subscription(self, topics.ODOMETRY, self._on_odometry, raw=True, vehicle=me)
         owned = [topics.ODOMETRY.of(vehicle=me), topics.REFERENCE.name, topics.FORMATION.name, topics.CLOCK.name]
         owned += [topics.THRUST.of(vehicle=me, thruster=t) for t in thrusters[:1]]
@@ -142,6 +143,9 @@ class ControllerNode(Node):
         elif message.data != self.me:
             others = ", ".join(self.configuration.role.others)
             self.get_logger().error(f"{topics.FORGET.name}: '{message.data}' is no neighbour; expected one of {others}")
+
+    def _on_thrusters(self, message: Bool) -> None:
+        self.runtime.on_thrusters(message.data)
 
     def _on_stop_change(self, _: StopState) -> None:
         """At once, not with the next odometry."""

@@ -76,7 +76,7 @@ class VehicleRuntime:
         coarse_clock: bool = False,
     ) -> None:
         """`coarse_clock`: time is a simulator's, which ticks."""
-        self.role, self.settings = role, settings
+        self.role, self.settings, self._vehicle = role, settings, vehicle
         self.agent = Agent(
             role.name, vehicle, controller, settings.agent, timing, stopwatch, role.limits.distance_hard_m
         )
@@ -89,6 +89,7 @@ class VehicleRuntime:
         self._stamps = StampCorrector(self._tick_s)
         self._refused: tuple[Issue, float] | None = None  # odometry that was not taken, and when
         self._new_odometry = self._step_now = False
+        self._thrusters_live = True  # until somebody says otherwise
         self._holding: Issue | None = None
         self._scan: Scan | None = None
         self.companion: Companion | None = None
@@ -154,12 +155,26 @@ class VehicleRuntime:
         self._step_now |= changed
         return changed
 
+    def on_thrusters(self, live: bool) -> None:
+        """Whether commands reach the thrusters, from the next step on.
+
+        A disarmed vehicle, which does not answer, would seem to be held against whatever is commanded, and be commanded
+        ever more: all of it at once on arming.
+        """
+        if live == self._thrusters_live:
+            return
+        self._thrusters_live = live
+        if live:
+            self.agent.set_vehicle(self._vehicle)  # mass and drag learnt while it was carried about are void
+
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another vehicle from the next step on: after joining, parting or damage."""
+        self._vehicle = vehicle
         self.agent.set_vehicle(vehicle)
 
     def take_over(self, vehicle: Vehicle, known: Knowledge | None) -> None:
         """Another body from the next step on: joined to others, or parted from them."""
+        self._vehicle = vehicle
         self.agent.take_over(vehicle, known)
         self._odometry = None if known is None else known.odometry
 
@@ -235,6 +250,8 @@ class VehicleRuntime:
         if self.stop.stopped:
             reason = Issue(Code.STOPPED, Severity.ERROR, self.stop.state.owner, float(self.stop.state.counter))
             command = self.agent.rest(t_s, self._odometry, reason)
+        elif not self._thrusters_live:
+            command = self.agent.rest(t_s, self._odometry, Issue(Code.THRUSTERS_OFF, Severity.WARNING))
         else:
             # Who sends no plan is not assumed to return to its place.
             without = self.neighbours.without_plan(t_s)

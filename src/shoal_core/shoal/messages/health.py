@@ -71,6 +71,7 @@ class Code(str, Enum):
     CLOCKS_APART = "clocks_apart"
     # not following
     STOPPED = "stopped"
+    THRUSTERS_OFF = "thrusters_off"
     NO_REFERENCE = "no_reference"
     STALE_REFERENCE = "stale_reference"
     NO_FORMATION = "no_formation"

@@ -10,6 +10,10 @@ CONTENTS: dict[Topic, str] = {
     "vehicle's own estimator",
     t.TRUTH: "the simulated state without the sensors' errors; published only while somebody subscribes",
     t.EXTERNAL_ODOMETRY: "a position from outside for the autopilot's estimator, in the frames of `odometry`",
+    t.THRUSTERS_LIVE: "whether commands reach the thrusters; while they do not the controller commands none, and "
+    "begins as after a STOP once they do. Where nobody says so, they do",
+    t.BRIDGE_CLOCK: "in a trial in lock step: how far bridges may take their autopilots before `/clock` follows, "
+    "so that odometry is there when controllers step",
     t.SIGHTING: "where the vehicle sees another one, in its own `base_link` (FLU); `frame_id` is the other's name; "
     "from `dynamics` if the condition has `sensors.relative`, or from a vehicle's optical link or camera",
     t.THRUST: "N, positive along the thruster's axis",

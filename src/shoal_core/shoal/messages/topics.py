@@ -30,6 +30,8 @@ TRUTH = Topic("/{vehicle}/truth", "nav_msgs/Odometry", "sensor", "dynamics", "re
 EXTERNAL_ODOMETRY = Topic(
     "/{vehicle}/external_odometry", "nav_msgs/Odometry", "sensor", "motion capture, USBL, DVL", "mavlink_bridge"
 )
+THRUSTERS_LIVE = Topic("/{vehicle}/thrusters_live", "std_msgs/Bool", "latched", "mavlink_bridge", "mpc, autopilot")
+BRIDGE_CLOCK = Topic("/bridge_clock", "rosgraph_msgs/Clock", "clock", "shoal ardusub trial", "mavlink_bridge")
 SIGHTING = Topic("/{vehicle}/sighting", "geometry_msgs/PointStamped", "reliable", "dynamics", "mpc")
 THRUST = Topic("/model/{vehicle}/joint/{thruster}_joint/cmd_thrust", "std_msgs/Float64", "command", "mpc", "dynamics")
 PLAN = Topic("/{vehicle}/plan", "trajectory_msgs/MultiDOFJointTrajectory", "latest", "mpc", "mpc, relay, recorder")

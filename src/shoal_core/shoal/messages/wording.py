@@ -139,6 +139,10 @@ WORDS: dict[Code, tuple[str, str]] = {
         "the clock of {subject} differs from ours by {value:+.2f} s: its times are translated",
     ),
     Code.STOPPED: ("stopped by the operator", "stopped by {subject}"),
+    Code.THRUSTERS_OFF: (
+        "commands do not reach the thrusters: not armed",
+        "commands do not reach the thrusters: not armed",
+    ),
     Code.NO_REFERENCE: ("holding station: no reference", "holding station: no reference"),
     Code.STALE_REFERENCE: ("holding station: stale reference", "holding station: reference is {value:.1f} s old"),
     Code.NO_FORMATION: ("holding station: no formation", "holding station: no formation"),
