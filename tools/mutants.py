@@ -423,6 +423,7 @@ MUTANTS = (
     Mutant(
         "moment_lead", "fleet/overdrive.py", "moment = min(moment, force)", "moment = force", ("test_overdrive.py",)
     ),
+    Mutant("let_go", "fleet/let_go.py", "if not self.settings.enabled:", "if True:", ("test_let_go.py",)),
     Mutant("oscillation", "fleet/oscillation.py", "if probed or not s.enabled:", "if True:", ("test_oscillation.py",)),
     Mutant(
         "stiffness",

@@ -13,6 +13,7 @@ from shoal.control.nmpc.controller import NmpcController
 from shoal.control.settings import NmpcSettings, Ring
 from shoal.fleet.agent import Agent
 from shoal.fleet.agent_settings import AgentSettings, Timing
+from shoal.fleet.overdrive import leads_of
 from shoal.frames import yaw_of
 from shoal.messages.directive import Directive
 from shoal.messages.health import Mode
@@ -260,7 +261,8 @@ def test_thrust_is_not_driven_past_what_was_wanted_before_it_is_seen(period_s: f
     agent = agent_of(Timing(period_s, actuation_delay_s=period_s))
     lag_s = float(np.mean([t.time_constant_s for t in VEHICLE.thrusters]))
     asked = np.linalg.pinv(VEHICLE.input_matrix) @ np.array([10.0, 5.0, -8.0, 0.0, 0.0, 0.0])  # no moment
-    command = agent._overdrive.command(np.zeros(8), asked, agent._leads())
+    leads = leads_of(agent.controller, agent._actuation, agent.settings.moment_lead, slow=False)
+    command = agent._overdrive.command(np.zeros(8), asked, leads)
     factor = float(command @ asked / (asked @ asked))
     assert np.allclose(command, factor * asked)
     reached = factor * (1 - np.exp(-2 * period_s / lag_s))  # from rest, a period and the delay later

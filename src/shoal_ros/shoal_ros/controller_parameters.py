@@ -18,7 +18,7 @@ from shoal.vehicles.description import Vehicle
 from shoal_ros.parameters import SettingsParameters, declare
 
 # Of AgentSettings, each a prefix of its own.
-GROUPS = ("estimator", "neighbours", "gate", "monitor", "timing", "oscillation")
+GROUPS = ("estimator", "neighbours", "gate", "monitor", "timing", "oscillation", "let_go")
 AS_DESCRIBED = -1.0
 
 

@@ -144,6 +144,12 @@ class Controller(ABC):
         return False
 
     @property
+    def leans(self) -> bool:
+        """Whether it gives up attitude for a place that it cannot hold level: then the runtime takes that place from it
+        (`fleet.let_go`). Otherwise the setpoint stays what it is, whatever the water does."""
+        return False
+
+    @property
     def moment_lead(self) -> float | None:
         """Overdrive of moments; None: the runtime's."""
         return None

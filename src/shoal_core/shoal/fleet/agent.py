@@ -20,11 +20,12 @@ from shoal.fleet.gate import Gate, check_odometry
 from shoal.fleet.handover import Knowledge
 from shoal.fleet.hazards import Hazard
 from shoal.fleet.hull_gaps import Hulls, gaps_along
+from shoal.fleet.let_go import LetGo
 from shoal.fleet.monitor import HealthMonitor
 from shoal.fleet.neighbours import PlanForecast, usable_plans
 from shoal.fleet.odometry_watch import OdometryWatch, surprise_issue
 from shoal.fleet.oscillation import OscillationWatch
-from shoal.fleet.overdrive import Leads, Overdrive, predicted
+from shoal.fleet.overdrive import Leads, Overdrive, leads_of, predicted
 from shoal.fleet.own_plan import keeps_clear, own_plan
 from shoal.fleet.safe_step import safe_step
 from shoal.fleet.thruster_use import ThrusterUse
@@ -61,11 +62,10 @@ class Agent:
         self._stopwatch, self._hard_m = stopwatch, hard_distance_m
         self.hulls = Hulls()  # whose centre is not all that distances are kept from
         self.estimator = StateEstimator(vehicle, settings.estimator)
-        self._use = ThrusterUse(vehicle, settings.thrusters)
+        self._use, self._let_go = ThrusterUse(vehicle, settings.thrusters), LetGo(settings.let_go)
         self._fit(self._use.fitted(vehicle))
         self._gate, self._scale = Gate(settings.gate), VehicleScale.of(vehicle)
-        fitted = self._scale.fit(settings.monitor)
-        self._monitor = HealthMonitor(fitted)
+        self._monitor = HealthMonitor(self._scale.fit(settings.monitor))
         self._model = ModelAdaptation.of(vehicle, settings.adaptation, self.controller.learns_drag)
         self._watch = OdometryWatch(settings.gate)
         self._oscillation = OscillationWatch(self._scale.fit(settings.oscillation))
@@ -75,12 +75,12 @@ class Agent:
 
     def _fit(self, vehicle: Vehicle) -> None:
         """Everything here that holds numbers of the vehicle."""
-        count = vehicle.input_count
         self.vehicle, self._keeps_depth = vehicle, "heave" not in vehicle.controlled_axes
         self._fallback, self._overdrive = Fallback(vehicle), Overdrive(vehicle)
         self._limits = vehicle.thrust_min_N, vehicle.thrust_max_N
+        self._let_go.set_vehicle(vehicle)
         self._actuation = make_actuation(vehicle, self.timing, self.settings, type(self.controller).lag_compensation)
-        self._previous_N, self._acting_N = np.zeros(count), np.zeros(count)
+        self._previous_N, self._acting_N = np.zeros(vehicle.input_count), np.zeros(vehicle.input_count)
 
     def set_vehicle(self, vehicle: Vehicle) -> None:
         """Another description from the next step on: other numbers, or after joining and parting other thrusters."""
@@ -90,8 +90,7 @@ class Agent:
     def _exchange(self, vehicle: Vehicle) -> None:
         vehicle = self._use.fitted(vehicle)
         same = vehicle.input_count == self.vehicle.input_count
-        kept = self._actuation, self._previous_N, self._acting_N
-        old = self.vehicle
+        kept, old = (self._actuation, self._previous_N, self._acting_N), self.vehicle
         self.controller.set_vehicle(vehicle)
         self.estimator.set_vehicle(vehicle)
         self._fit(vehicle)
@@ -116,6 +115,7 @@ class Agent:
     def take_over(self, vehicle: Vehicle, known: Knowledge | None) -> None:
         """Another body from the next step on, with what is known of it; None: nothing."""
         self.set_vehicle(vehicle)
+        self._let_go.clear()
         self._output, self._stamp_s = None, None
         if known is None:
             return
@@ -132,8 +132,7 @@ class Agent:
         if thrust_N is not None and late:
             self._relay(sent_s, thrust_N)
         self._sense(t_s, odometry)
-        self._output = None
-        self.controller.reset()
+        self._begin_anew()
         if thrust_N is not None and not late:
             self._relay(t_s, thrust_N)
 
@@ -153,7 +152,8 @@ class Agent:
         started = self._stopwatch()
         take_compiled()
         issue = self._sense(t_s, odometry)
-        act_s, leads = self._act_s(t_s), self._leads()
+        act_s = self._act_s(t_s)
+        leads = leads_of(self.controller, self._actuation, self.settings.moment_lead, slow=self._oscillation.slowed)
         start_s = act_s + leads.force_s
         true_s = start_s - self._actuation.stamp_offset_s
         output, state, forecast = None, None, None
@@ -188,8 +188,7 @@ class Agent:
     def rest(self, t_s: float, odometry: Odometry | None, reason: Issue) -> Command:
         """Zero thrust by order: the estimate goes on, nothing is optimised, and the others learn where we are."""
         issue = self._sense(t_s, odometry)
-        self._output = None
-        self.controller.reset()
+        self._begin_anew()
         self._gate.reset()
         self._fallback.release()
         start_s = self._act_s(t_s)
@@ -198,8 +197,8 @@ class Agent:
         self._previous_N = np.zeros(self.vehicle.input_count)
         self._actuation.command(t_s, self._previous_N)
         plan = self._plan(t_s, start_s - self._actuation.stamp_offset_s, None, state)
-        issues = (reason,) if issue is None else (reason, issue)
-        return Command(self._previous_N.copy(), plan, Health(Mode.ZERO_THRUST, issues))
+        health = Health(Mode.ZERO_THRUST, (reason,) if issue is None else (reason, issue))
+        return Command(self._previous_N.copy(), plan, health)
 
     # -- sensing ------------------------------------------------------------------------------------------------
 
@@ -286,21 +285,19 @@ class Agent:
 
     def _restart(self) -> None:
         """The clock went back: everything timed is void."""
-        self._stamp_s, self._output = None, None
+        self._stamp_s = None
+        self._begin_anew()
         self._oscillation.clear()
         self._use.clear()
         self._actuation.clear()
         self._gate = Gate(self.settings.gate)
         self._watch.clear()
-        self.controller.reset()
 
-    def _leads(self) -> Leads:
-        """Overdrive of the next command; none for a controller that does without a prediction over the lag."""
-        lag_s = self._actuation.timing.lag_s
-        if not self.controller.lag_compensation or lag_s <= 1e-6:
-            return Leads(1.0, 1.0, 0.0, 0.0)
-        moment = self.controller.moment_lead or self.settings.moment_lead
-        return Leads.of(lag_s, 1.0 if self._oscillation.slowed else self._actuation.lead, moment)
+    def _begin_anew(self) -> None:
+        """With the next control step: others have steered since the last one, or nobody."""
+        self._output = None
+        self.controller.reset()
+        self._let_go.clear()
 
     def _predict(self, act_s: float, start_s: float, turn_s: float) -> Array:
         """The state at `start_s`, its rotation at `turn_s`; on the way, the force when a command acts."""
@@ -324,6 +321,8 @@ class Agent:
     def _control(self, estimate: Estimate, directive: Directive, forecast: PlanForecast) -> ControlOutput:
         if self._keeps_depth:  # an error that nobody can do anything about would count for all the others
             directive = replace(directive, setpoint=directive.setpoint.at_depth(float(estimate.state[2])))
+        if self.controller.leans and estimate.position_reliable:
+            directive = self._let_go.goal(estimate, directive)
         return safe_step(self.controller, estimate, directive, forecast)
 
     # -- answering ----------------------------------------------------------------------------------------------
@@ -390,6 +389,7 @@ class Agent:
         if self._model.differs:
             found += (Issue(Code.MODEL_ADAPTED, Severity.WARNING, value=self.vehicle.mass_kg),)
         found += self._actuation.issues() + self._watch.issues() + self._oscillation.issues() + self._use.issues()
+        found += self._let_go.issues()
         if not self._position_reliable:
             found += (Issue(Code.POSITION_NOISE, Severity.WARNING, value=self.estimator.position_sigma_m),)
         return found + self._monitor.check(t_s, self.estimator.wrench, ages_s, slack_hard)

@@ -14,6 +14,7 @@ from shoal.estimation.thruster_faults import ThrusterWatchSettings
 from shoal.estimation.timing_bank import TimingBankSettings, TimingEstimate
 from shoal.fleet.actuation import Actuation
 from shoal.fleet.gate import GateSettings
+from shoal.fleet.let_go import LetGoSettings
 from shoal.fleet.monitor import MonitorSettings
 from shoal.fleet.neighbours import NeighbourSettings
 from shoal.fleet.oscillation import OscillationSettings
@@ -29,6 +30,7 @@ class AgentSettings(FileModel):
     monitor: MonitorSettings = MonitorSettings()
     timing: TimingBankSettings = TimingBankSettings()
     oscillation: OscillationSettings = OscillationSettings()
+    let_go: LetGoSettings = LetGoSettings()
     adaptation: AdaptationSettings = AdaptationSettings()
     thrusters: ThrusterWatchSettings = ThrusterWatchSettings()
     thruster_lead: float = Field(default=2.0, ge=1, le=4, description="overdrive of thrust changes against the lag")

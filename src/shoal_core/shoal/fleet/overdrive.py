@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.control.base import Controller
 from shoal.estimation.actuator_state import Segment, lag_ratios
 from shoal.estimation.ekf import StateEstimator
 from shoal.fleet.actuation import Actuation
@@ -34,6 +35,14 @@ class Leads(NamedTuple):
         """Moments never more than forces: their state is predicted further."""
         moment = min(moment, force)
         return Leads(force, moment, lag_s / force, lag_s / moment)
+
+
+def leads_of(controller: Controller, actuation: Actuation, moment_lead: float, *, slow: bool) -> Leads:
+    """Of the next command; none for a controller that does without a prediction over the lag."""
+    lag_s = actuation.timing.lag_s
+    if not controller.lag_compensation or lag_s <= 1e-6:
+        return Leads(1.0, 1.0, 0.0, 0.0)
+    return Leads.of(lag_s, 1.0 if slow else actuation.lead, controller.moment_lead or moment_lead)
 
 
 class Overdrive:

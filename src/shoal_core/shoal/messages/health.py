@@ -62,6 +62,7 @@ class Code(str, Enum):
     THRUSTER_OUT_OF_USE = "thruster_out_of_use"
     MODULE_SUSPECT = "module_suspect"
     MODULE_DEAD = "module_dead"
+    ADRIFT = "adrift"
     LIMIT_INFEASIBLE = "limit_infeasible"
     STALE_PLAN = "stale_plan"
     LOST_CONTACT = "lost_contact"

@@ -116,6 +116,10 @@ WORDS: dict[Code, tuple[str, str]] = {
         "module {subject} is dead: the others go on without it",
     ),
     Code.THRUSTER_OUT_OF_USE: ("{subject} is out of use by order", "{subject} is out of use by order"),
+    Code.ADRIFT: (
+        "too little thrust to hold its place: drifts, level",
+        "too little thrust to hold its place: drifts off it at {value:.2f} m/s, level",
+    ),
     Code.LIMIT_INFEASIBLE: (
         "a hard limit on sight or distance cannot be kept",
         "a hard limit on sight or distance cannot be kept: planned violation {value:.3f}",

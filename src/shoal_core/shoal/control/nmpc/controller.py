@@ -54,6 +54,10 @@ class NmpcController(Controller):
         """Name of the solver in use."""
         return str(self.nmpc.backend.name) if self._compiling is None else "pid"
 
+    @property
+    def leans(self) -> bool:
+        return self.settings.ring.form == "off"  # a ring's middle is no place to hold
+
     def _build(self, vehicle: Vehicle) -> None:
         """The optimisation anew, or a PID while its solver is being compiled."""
         try:
