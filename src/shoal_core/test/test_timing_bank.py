@@ -177,33 +177,35 @@ def test_ten_hertz_with_a_wrong_lag_raises_nothing(lag_s: float, believed_s: flo
 # -- the bank alone -------------------------------------------------------------------------------------------------
 
 
-def random_scores(kind: type[TimingScores], seed: int, *, alike: bool = True) -> TimingScores:
+def random_scores(kind: type[TimingScores], seed: int, *, alike: bool = True, count: int = 8) -> TimingScores:
     rng = np.random.default_rng(seed)
     lags, delays = np.meshgrid([0.0, 0.1, 0.3], [-0.1, 0.0, 0.05, 0.2], indexing="xy")
     lag_s, delay_s = lags.ravel(), delays.ravel()
     order = np.lexsort((lag_s, delay_s))
     prior = 0.1 * rng.uniform(size=len(order))
-    found = kind(lag_s[order], delay_s[order], prior, 8, GYRO, 8 * GYRO, (3.0, 0.6), 0.075)
-    found.thrust_to_rate[:], found.wander[:] = rng.normal(size=(3, 8)), rng.uniform(0.1, 1.0, 3)
+    found = kind(lag_s[order], delay_s[order], prior, count, GYRO, 8 * GYRO, (3.0, 0.6), 0.075)
+    found.thrust_to_rate[:], found.wander[:] = rng.normal(size=(3, count)), rng.uniform(0.1, 1.0, 3)
     if not alike:
-        found.ratio[:] = rng.uniform(0.0, 2.0, 8)
+        found.ratio[:] = rng.uniform(0.0, 2.0, count)
     found.begin(rng.normal(size=3), rng.uniform(0.5, 2.0, 3))
     return found
 
 
-@pytest.mark.parametrize(("seed", "alike"), [(0, True), (1, True), (2, True), (3, False), (4, False)])
-def test_machine_code_and_numpy_agree(seed: int, alike: bool) -> None:
+@pytest.mark.parametrize(
+    ("seed", "alike", "count"), [(0, True, 8), (1, True, 8), (2, True, 8), (3, False, 8), (4, False, 8), (5, True, 160)]
+)
+def test_machine_code_and_numpy_agree(seed: int, alike: bool, count: int) -> None:
     library = load_library(SOURCE)
     if library is None:
         pytest.skip("no C compiler")
-    plain, fast = (random_scores(kind, seed, alike=alike) for kind in (NumpyScores, CompiledScores))
+    plain, fast = (random_scores(kind, seed, alike=alike, count=count) for kind in (NumpyScores, CompiledScores))
     assert isinstance(fast, CompiledScores)
     fast.load(library)
     rng, t_s, stamp_s, current = np.random.default_rng(100 + seed), 0.0, -0.03, 4
     for _ in range(60):  # odometry and commands at uneven times, several or none between two
         step_s, age_s = rng.uniform(0.02, 0.15), rng.uniform(0.0, 0.03)
         for _ in range(rng.integers(0, 4)):
-            command, given_s = rng.uniform(-9, 9, 8), t_s + rng.uniform(0, step_s)
+            command, given_s = rng.uniform(-9, 9, count), t_s + rng.uniform(0, step_s)
             plain.command(given_s, command)
             fast.command(given_s, command)
         t_s += step_s
@@ -378,6 +380,11 @@ def test_the_clock_may_go_back() -> None:
     bench.t_s = 0.0
     assert bench.bank.estimate.total_s == found.total_s  # what was found out stays
     assert bench.run(3.0).total_s == pytest.approx(0.05, abs=0.051)
+
+
+def test_a_raft_of_twenty_has_machine_code_too() -> None:
+    given = np.zeros(2), np.zeros(2), np.zeros(2), 160, GYRO, GYRO, (3.0, 0.6), 0.1
+    assert isinstance(make_scores(*given), CompiledScores) or load_library(SOURCE) is None
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@
 #define AXES 3
 #define EDGE 1e-9 /* seconds */
 #define MOST_PIECES 64
-#define MOST_THRUSTERS 64
+#define MOST_THRUSTERS 256
 
 struct bank {
   int hypotheses, thrusters;

@@ -18,7 +18,7 @@ from shoal.codegen import FLAGS, as_bytes, doubles, load_library
 Array = NDArray[np.float64]
 SOURCE = Path(__file__).with_name("timing_bank.c")
 MOST_COMMANDS = 512  # kept; half of them are dropped when they are full
-MOST_THRUSTERS = 64  # of timing_bank.c
+MOST_THRUSTERS = 256  # of timing_bank.c
 EDGE_S = 1e-9
 
 
