@@ -295,6 +295,10 @@ class AutopilotModel:
     def _servo_output_raw(self) -> list[Any]:
         return [self.codec.messages.servo_output_raw_encode(self.boot_ms * 1000 % 2**32, 0, *self.outputs_us)]
 
+    def _rc_channels(self) -> list[Any]:
+        channels = [*self.state.sampled_us, *([0] * 12)]
+        return [self.codec.messages.rc_channels_encode(self.boot_ms, 16, *channels, 255)]
+
     def _measured(self) -> Odometry | None:
         t_s = self.plant.t_s
         self._sensor.push(t_s, self.plant.state)

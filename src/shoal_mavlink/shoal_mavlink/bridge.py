@@ -32,6 +32,9 @@ AT_ONCE = 20  # parameters asked for in one go
 ARMING_S = 4.0  # in which the autopilot has to be armed and in MANUAL
 SCRIPT_S = 3.0  # without a word of the script, which comes once a second
 NEUTRAL_FOR_S = 1.0  # neutral after thrust has ended, then the channels are the pilot's
+FOREIGN = 3  # reports in a row of channels that we have not sent in the last KEPT / 50 Hz, then somebody else steers
+KEPT = 60
+FOREIGN_TOLD_S = 5.0
 RESTS_S = 0.6  # for which outputs stay neutral after arming, whatever they are told (0.5 s by measurement)
 
 
@@ -69,7 +72,9 @@ class Bridge:
         self._connected = False
         self._arming_until_s = -math.inf
         self._force_N, self._force_s = np.zeros(COUNT), -math.inf
-        self._neutral_until_s = self._engaged_s = -math.inf
+        self._neutral_until_s = self._engaged_s = self._foreign_s = -math.inf
+        self._sent: deque[tuple[int, ...]] = deque(maxlen=KEPT)  # channels
+        self._foreign = 0
         self._out: list[Any] = []
 
     # -- what the autopilot sends -------------------------------------------------------------------------------
@@ -91,6 +96,8 @@ class Bridge:
             self.parameters[message.param_id.rstrip("\0")] = float(message.param_value)
         elif kind == "COMMAND_ACK":
             self._on_answer(message)
+        elif kind == "RC_CHANNELS":
+            self._on_channels(tuple(getattr(message, f"chan{n}_raw") for n in range(1, 7)), now_s)
         elif kind == "NAMED_VALUE_FLOAT" and message.name.rstrip("\0") == dialect.SCRIPT_NAME:
             self._script_s = now_s
         elif kind == "STATUSTEXT":
@@ -131,6 +138,17 @@ class Bridge:
         if message.result != dialect.ACCEPTED and message.command in names and math.isfinite(self._arming_until_s):
             self._arming_until_s = -math.inf
             self.events.append(f"the autopilot refused {names[message.command]} (MAV_RESULT {message.result})")
+
+    def _on_channels(self, channels_us: tuple[int, ...], now_s: float) -> None:
+        """The joystick of a ground station with our system id overrides the same channels: the last one counts."""
+        ours = not self.engaged or now_s - self._engaged_s < RESTS_S or channels_us in self._sent
+        self._foreign = 0 if ours else self._foreign + 1
+        if self._foreign < FOREIGN:
+            return
+        if now_s - self._foreign_s > FOREIGN_TOLD_S:
+            self.events.append(f"somebody else steers too: RC channels {list(channels_us)} are not ours; "
+                               "expected the joystick of QGroundControl to be off")  # fmt: skip
+        self._foreign_s = now_s
 
     def _on_voltage(self, voltage_V: float) -> None:
         first = math.isnan(self.voltage_V)
@@ -224,6 +242,7 @@ class Bridge:
             out += self._questions(now_s)
         channels = self.channels(now_s)
         if channels is not None:
+            self._sent.append(tuple(channels))
             out.append(dialect.override(self.codec, self.settings.autopilot_system, channels))
         shares = self.controls(now_s)
         if shares is not None:
@@ -273,7 +292,7 @@ class Bridge:
                 self._judge()
         if now_s - self._odometry_s > 1.0 or not self.outputs_us:
             rates = {"ATTITUDE_QUATERNION": s.odometry_rate_hz * 2, "LOCAL_POSITION_NED": s.odometry_rate_hz,
-                     "SERVO_OUTPUT_RAW": 10.0, "SYS_STATUS": 2.0}  # fmt: skip
+                     "SERVO_OUTPUT_RAW": 10.0, "RC_CHANNELS": 5.0, "SYS_STATUS": 2.0}  # fmt: skip
             for name, rate_hz in rates.items():
                 number, interval_us = float(dialect.IDS[name]), 1e6 / rate_hz
                 out.append(dialect.command(self.codec, s.autopilot_system, dialect.SET_INTERVAL, number, interval_us))
@@ -316,6 +335,8 @@ class Bridge:
         refused = self.refusals(now_s)
         if self.stopped:
             return 1, "STOP: neutral", values
+        if self.engaged and now_s - self._foreign_s < FOREIGN_TOLD_S:
+            return 1, "armed, somebody else steers too: expected the joystick of QGroundControl to be off", values
         if self.engaged:
             late = not 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
             return (

@@ -34,6 +34,7 @@ class Pair:
         self.model = AutopilotModel(plant, {**GOOD_PARAMETERS, **parameters})
         self.new_bridge(source)
         self.cut = False
+        self.joystick = False  # of a ground station beside us, its sticks centred
         self.received: list[Odometry] = []
         self.said: list[str] = []
 
@@ -54,6 +55,9 @@ class Pair:
             out = self.bridge.send(self.t_s)
             if not self.cut:
                 self._to_model(b"".join(out))
+            if self.joystick and round(self.t_s / 0.02) % 2:
+                other = Codec(255)
+                self._to_model(other.pack(dialect.override(other, 1, [1500] * 6)))
             for message in self.model.advance(self.t_s + 0.02):
                 self._to_bridge(message)
             self.received += self.bridge.odometry
@@ -212,6 +216,22 @@ def test_parameters_that_do_not_answer_are_named() -> None:
     del pair.model.parameters["FS_GCS_ENABLE"]
     pair.run(6.0)
     assert any("FS_GCS_ENABLE: the autopilot did not answer" in line for line in pair.bridge.arm(pair.t_s))
+
+
+def test_a_joystick_beside_the_bridge_is_noticed() -> None:
+    """It halves the thrust, and looks like a weak vehicle."""
+    pair = Pair()
+    pair.swim()
+    pair.run(3.0, AHEAD_N)
+    assert not pair.heard_of("somebody else steers")
+    pair.joystick = True
+    pair.run(3.0, AHEAD_N)
+    assert pair.heard_of("somebody else steers too") and pair.heard_of("joystick of QGroundControl")
+    level, sentence, _ = pair.bridge.status(pair.t_s)
+    assert level == 1 and "somebody else" in sentence
+    pair.joystick = False
+    pair.run(6.0, AHEAD_N)
+    assert pair.bridge.status(pair.t_s)[0] == 0
 
 
 def test_the_batterys_voltage_reaches_the_curve() -> None:
