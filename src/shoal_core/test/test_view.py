@@ -17,7 +17,7 @@ from shoal.evaluation.metrics import summarise
 from shoal.evaluation.run_directory import write_run
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.run_messages import write_bag
-from shoal.reports import rerun_view
+from shoal.reports import rerun_scene
 from shoal.reports.rerun_view import save_rrd
 from shoal.reports.view import frame_indices, load_run, save_animation, save_still, show_animation
 from shoal.reports.view_scene import LOST, SEES, Scene, _cone
@@ -109,7 +109,7 @@ def test_a_rosbag_can_be_replayed(tmp_path: Path) -> None:
     assert found.names == RECORD.names and found.duration_s == pytest.approx(RECORD.duration_s, abs=0.5)
 
 
-@pytest.mark.skipif(not rerun_view.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+@pytest.mark.skipif(not rerun_scene.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
 def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
     save_rrd(RECORD, tmp_path / "run.rrd")
     assert [p.name for p in tmp_path.iterdir()] == ["run.rrd"]
@@ -122,7 +122,7 @@ def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
         assert f"/{entity}" in done.stdout, entity
 
 
-@pytest.mark.skipif(not rerun_view.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+@pytest.mark.skipif(not rerun_scene.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
 def test_rerun_gets_joints_loads_and_what_the_ports_cameras_see(tmp_path: Path) -> None:
     run = make_record(duration_s=6.0, separation_m=0.7, about={"fleet": "two", "task": "dock, undock=True"})
     idle = {name: np.zeros((len(run.times_s), 8)) for name in run.names}
@@ -138,14 +138,14 @@ def test_rerun_gets_joints_loads_and_what_the_ports_cameras_see(tmp_path: Path) 
 
 def test_boxes_and_cones_of_the_scene() -> None:
     for axis in ([1.0, 0, 0], [-1.0, 0, 0], [0, 0, 1.0], [0.6, 0.8, 0]):
-        turn = rerun_view._turn_from_x(np.array(axis))
+        turn = rerun_scene.turn_from_x(np.array(axis))
         assert np.allclose(turn @ [1, 0, 0], axis) and np.allclose(turn @ turn.T, np.eye(3))
     half = np.sqrt(0.5)  # 90° to starboard is 90° to the right, about the axis that points up: -90°
-    assert np.allclose(rerun_view._flu_quaternion(np.array([half, 0, 0, half])), [0, 0, -half, half])
+    assert np.allclose(rerun_scene.flu_quaternion(np.array([half, 0, 0, half])), [0, 0, -half, half])
 
 
 def test_without_rerun_the_way_to_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rerun_view, "available", lambda: False)
+    monkeypatch.setattr(rerun_scene, "available", lambda: False)
     with pytest.raises(ShoalError, match=r"Rerun is not installed; expected .*requirements-view.txt"):
         save_rrd(RECORD, tmp_path / "run.rrd")
     assert not list(tmp_path.iterdir())

@@ -23,12 +23,16 @@ def view(
     viewer: str = typer.Option("auto", help="rerun, web (Rerun in the browser) or film; auto: Rerun if installed."),
     at_s: float = typer.Option(None, "--at", help="The instant of a PNG; the middle of the run if not given."),
 ) -> None:
-    """Replay a run: vehicles with cones and plans, distances, FOV angles. Without a display it saves RUN/replay.gif."""
+    """Replay a run in Rerun: 3-D scene, sight angles, distances, depth.
+
+    Without Rerun it is a film in a window, and without a display it saves RUN/replay.gif. `shoal live` shows a running
+    fleet.
+    """
     from rich.progress import Progress
 
-    from shoal.console import out
+    from shoal.console import out, print_warning
     from shoal.errors import ShoalError
-    from shoal.reports import rerun_view
+    from shoal.reports import rerun_scene, rerun_view
     from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
@@ -38,11 +42,13 @@ def view(
         raise ShoalError(f"--at {at_s:g}: is for one picture; expected --save FILE.png with it")
     if at_s is not None and not 0 <= at_s <= record.duration_s:
         raise ShoalError(f"--at {at_s:g}: is not in the run; expected 0 to {record.duration_s:g} s")
-    with_rerun = viewer in ("rerun", "web") or (viewer == "auto" and rerun_view.available() and has_display())
+    with_rerun = viewer in ("rerun", "web") or (viewer == "auto" and rerun_scene.available() and has_display())
     if save is None and with_rerun:
         rerun_view.save_rrd(record, run / "replay.rrd")
         out().print(f"saved: {run / 'replay.rrd'}", highlight=False)
         raise typer.Exit(rerun_view.open_viewer(run / "replay.rrd", web=viewer == "web"))
+    if save is None and viewer == "auto" and not rerun_scene.available():
+        print_warning(f"Rerun is not installed: showing a film instead; to get it: {rerun_scene.HOW_TO_GET_IT}")
     if save is None and has_display():
         show_animation(record, speed=speed, fps=fps)
         return

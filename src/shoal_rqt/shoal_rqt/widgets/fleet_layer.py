@@ -6,9 +6,8 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 
-from shoal.errors import ShoalError
-from shoal.guidance.path_file import load_path
 from shoal.messages.health import Severity
+from shoal_rqt.drawn_path import DrawnPath
 from shoal_rqt.model import FleetModel
 from shoal_rqt.qt import QtGui
 from shoal_rqt.theme import Theme, faded
@@ -17,19 +16,6 @@ from shoal_rqt.widgets.pens import NO_BRUSH, pen
 Array = NDArray[np.float64]
 STALE_S = 2.0  # of wall time; an older reference is drawn faint
 KINDS = (Severity.OK, Severity.WARNING, Severity.ERROR)
-NOTHING: Array = np.zeros((0, 3))
-PATH_POINTS = 400
-
-
-def path_points_m(name: str) -> Array:
-    """(K,3) NED along a path; none of one that this computer does not have."""
-    if not name:
-        return NOTHING
-    try:
-        path = load_path(name)
-    except ShoalError:
-        return NOTHING
-    return np.asarray(path.position(np.linspace(0.0, path.duration_s, PATH_POINTS)))
 
 
 class FleetLayer:
@@ -42,7 +28,7 @@ class FleetLayer:
         self.links = {kind: pg.PlotCurveItem(connect="pairs") for kind in KINDS}
         self.angles: list[pg.TextItem] = []
         self.path, self.side_path = pg.PlotCurveItem(), pg.PlotCurveItem()
-        self._path_of: tuple[str, Array] = "", NOTHING
+        self._path_of_test = DrawnPath()
         self._above = above
         for item in (self.path, *self.links.values(), self.preview, self.queue, self.places, self.setpoint):
             above.addItem(item, ignoreBounds=True)
@@ -59,11 +45,8 @@ class FleetLayer:
         self._show_links(model, theme, wall_s)
 
     def _show_path(self, model: FleetModel, theme: Theme) -> None:
-        """All of the path that the test follows, from before it starts until it is over."""
-        name = str(model.test.get("test") or "") if model.test.get("state") in ("gliding", "waiting", "running") else ""
-        if name != self._path_of[0]:
-            self._path_of = name, path_points_m(name)
-        points = self._path_of[1]
+        """All of the path that the test follows."""
+        points = self._path_of_test.of(model.test)
         line = pen(faded(theme.reference, 0.35), 1.5)
         self.path.setData(points[:, 1], points[:, 0], pen=line)
         self.side_path.setData(points[:, 1], points[:, 2], pen=line)
@@ -110,7 +93,7 @@ class FleetLayer:
             view = model.neighbour(seer, seen, wall_s)
             ends[view.sight_severity] += [a.position_m, b.position_m]
             if view.sight_severity is Severity.ERROR:
-                texts.append((f"{seer} looks {view.angle_deg:.0f}° away", a.position_m))
+                texts.append((f"{seer} points {view.angle_deg:.0f}° away", a.position_m))
         looks = {
             Severity.OK: pen(faded(theme.ink, 0.18), 1.0),
             Severity.WARNING: pen(theme.warn, 2.0, dashed=True),
