@@ -33,6 +33,7 @@ ARGUMENTS: Arguments = {
     "headless": ("false", "Without Gazebo's window.", YES_NO),
     "camera": ("true", "Bow cameras; they need a GPU to run in real time.", YES_NO),
     "current": ("", "Water current 'east north up' in m/s; empty for the world's own.", None),
+    "docking": ("false", "Latches between vehicles whose ports fit, and their cameras, simulated.", YES_NO),
     "path": ("", "Standard test, path name or file for guidance; empty to hold station.", None),
     "record": ("", "Folder for the recording; empty for none.", None),
     "controller": ("", "Name, file or package.module:Name; empty for the fleet file's.", None),
@@ -60,7 +61,9 @@ def start(context: LaunchContext) -> list[Any]:
     given = chosen(context, ARGUMENTS)
     on = {name for name, value in given.items() if value == "true"}
     folder = Path(given["run_dir"] or tempfile.mkdtemp(prefix="shoal_gazebo_"))
-    ready = prepare(given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]))
+    ready = prepare(
+        given["fleet"], given["world"], folder, "camera" in on, parse_current(given["current"]), "docking" in on
+    )
     network = "network" in on
     state_dir = run_state(given["state_dir"], simulated=True)
     swimming = swimming_nodes(

@@ -21,6 +21,7 @@ setup(
         "console_scripts": [
             "thrust_watchdog = shoal_gazebo.thrust_watchdog:main",
             "clock_relay = shoal_gazebo.clock_relay:main",
+            "port_keeper = shoal_gazebo.port_keeper:main",
         ]
     },
 )

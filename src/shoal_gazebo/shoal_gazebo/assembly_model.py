@@ -15,10 +15,10 @@ from shoal.errors import ShoalError
 from shoal.frames import frd_to_flu, matrix
 from shoal_gazebo.body import Water
 from shoal_gazebo.frames import FRD_TO_FLU
+from shoal_gazebo.latches import LatchPair
 from shoal_gazebo.render import numbers, render_model
 
 Array = NDArray[np.float64]
-SYSTEM = 'filename="gz-sim-detachable-joint-system" name="gz::sim::systems::DetachableJoint"'
 
 
 def render_assembly(file: AssemblyFile, water: Water, detachable: bool = False) -> str:
@@ -55,7 +55,11 @@ def _nested(sdf: str, pose: Pose, opens: list[Joint]) -> str:
     """The model of a file as a part of another one, in its place."""
     begin, end = sdf.index("  <model "), sdf.rindex("  </model>")
     head, _, body = sdf[begin:end].partition("\n")
-    more = [f"    <pose>{numbers(sdf_pose(pose))}</pose>", body.rstrip("\n"), *map(_detachable, opens)]
+    more = [
+        f"    <pose>{numbers(sdf_pose(pose))}</pose>",
+        body.rstrip("\n"),
+        *(LatchPair(joint.a, joint.b).system() for joint in opens),
+    ]
     return "\n".join("  " + line for line in "\n".join([head, *more, "  </model>"]).split("\n"))
 
 
@@ -65,18 +69,4 @@ def _fixed(joint: Joint) -> str:
         f"      <parent>{joint.a}::base_link</parent>\n"
         f"      <child>{joint.b}::base_link</child>\n"
         "    </joint>"
-    )
-
-
-def _detachable(joint: Joint) -> str:
-    topic = f"/model/{joint.a}/joint/{joint.b}"
-    return (
-        f"    <plugin {SYSTEM}>\n"
-        "      <parent_link>base_link</parent_link>\n"
-        f"      <child_model>{joint.b}</child_model>\n"
-        "      <child_model_link>base_link</child_model_link>\n"
-        f"      <detach_topic>{topic}/detach</detach_topic>\n"
-        f"      <attach_topic>{topic}/attach</attach_topic>\n"
-        f"      <output_topic>{topic}/state</output_topic>\n"
-        "    </plugin>"
     )

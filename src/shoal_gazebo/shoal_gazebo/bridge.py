@@ -12,6 +12,7 @@ import yaml
 
 from shoal.fleet.file import Fleet, Member
 from shoal.messages.topics import OCEAN_CURRENT, ODOMETRY, THRUST, Topic
+from shoal_gazebo.latches import ATTACH, DETACH, STATE, LatchPair
 
 TO_ROS, TO_GAZEBO = "GZ_TO_ROS", "ROS_TO_GZ"
 SHARED = "shared"  # name of the file that is not a vehicle's
@@ -71,24 +72,29 @@ def vehicle_entries(member: Member, world: str, camera: bool = True) -> list[Ent
     return entries
 
 
-def shared_entries() -> list[Entry]:
-    """Clock and current: once, however many vehicles there are."""
+def shared_entries(latches: tuple[LatchPair, ...] = ()) -> list[Entry]:
+    """Clock, current and the latches between vehicles: once, however many vehicles there are."""
+    empty, text = ("std_msgs/msg/Empty", "gz.msgs.Empty"), ("std_msgs/msg/String", "gz.msgs.StringMsg")
     return [
+        *(Entry(p.topic(w), p.topic(w), *empty, TO_GAZEBO) for p in latches for w in (ATTACH, DETACH)),
+        *(Entry(p.topic(STATE), p.topic(STATE), *text, TO_ROS) for p in latches),
         Entry(RAW_CLOCK, "/clock", "rosgraph_msgs/msg/Clock", "gz.msgs.Clock", TO_ROS),
         Entry(OCEAN_CURRENT.name, "/ocean_current", _message(OCEAN_CURRENT), "gz.msgs.Vector3d", TO_GAZEBO),
     ]
 
 
-def bridge_entries(fleet: Fleet, world: str, camera: bool = True) -> dict[str, list[Entry]]:
+def bridge_entries(
+    fleet: Fleet, world: str, camera: bool = True, latches: tuple[LatchPair, ...] = ()
+) -> dict[str, list[Entry]]:
     """By file: `shared` and every vehicle's name."""
-    files = {SHARED: shared_entries()}
+    files = {SHARED: shared_entries(latches)}
     return files | {member.name: vehicle_entries(member, world, camera) for member in fleet.vehicles}
 
 
-def render_bridge(fleet: Fleet, world: str, camera: bool = True) -> dict[str, str]:
+def render_bridge(fleet: Fleet, world: str, camera: bool = True, latches: tuple[LatchPair, ...] = ()) -> dict[str, str]:
     """YAML text by file name (without suffix)."""
     texts = {}
-    for name, entries in bridge_entries(fleet, world, camera).items():
+    for name, entries in bridge_entries(fleet, world, camera, latches).items():
         head = f"# ros_gz_bridge: {name}, fleet {fleet.name}, world {world}. Made by `shoal gazebo bridge`.\n"
         texts[name] = head + yaml.safe_dump([e.as_mapping() for e in entries], sort_keys=False, width=160)
     return texts

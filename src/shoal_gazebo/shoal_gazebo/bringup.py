@@ -14,6 +14,7 @@ from shoal.fleet.file import Fleet, Member, load_fleet
 from shoal.frames import ned_to_enu
 from shoal_gazebo.bridge import render_bridge
 from shoal_gazebo.frames import enu_yaw_rad
+from shoal_gazebo.latches import LatchPair, latch_pairs, with_latches
 from shoal_gazebo.render import render_model
 from shoal_gazebo.visuals import ACCENTS
 from shoal_gazebo.world_reader import WorldNumbers, read_world
@@ -50,18 +51,24 @@ class Preparation:
     world: WorldNumbers
     spawns: tuple[Spawn, ...]
     bridge_files: dict[str, Path]
+    latches: tuple[LatchPair, ...] = ()
 
 
 def prepare(
-    fleet: str | Path, world: str | Path, folder: Path, camera: bool = True, current_enu: Current | None = None
-) -> Preparation:
-    """Render models and bridges of a fleet for a world into `folder`. `current_enu` replaces the world's own."""
+    fleet: str | Path, world: str | Path, folder: Path, camera: bool = True, current_enu: Current | None = None,
+    docking: bool = False,
+) -> Preparation:  # fmt: skip
+    """Render models and bridges of a fleet for a world into `folder`.
+
+    `current_enu` replaces the world's own; with `docking` vehicles whose ports fit have latches.
+    """
     fleet_file = find_config("fleets", fleet)
     loaded = load_fleet(fleet_file)
     world_file = find_world(world)
     numbers = read_world(world_file)
     folder.mkdir(parents=True, exist_ok=True)
     flow = numbers.current_enu if current_enu is None else current_enu
+    latches = latch_pairs(loaded) if docking else ()
     spawns = []
     for index, member in enumerate(loaded.vehicles):
         if member.vehicle().waterplane is not None and numbers.surface_m != 0.0:
@@ -77,10 +84,11 @@ def prepare(
             current_enu=flow,
             accent=ACCENTS[index % len(ACCENTS)],
         )
+        model = with_latches(model, tuple(pair for pair in latches if pair.parent == member.name))
         spawns.append(_spawn(member, _write(folder / f"{member.name}.sdf", model)))
-    texts = render_bridge(loaded, numbers.name, camera)
+    texts = render_bridge(loaded, numbers.name, camera, latches)
     bridges = {name: _write(folder / f"bridge_{name}.yaml", text) for name, text in texts.items()}
-    return Preparation(loaded, fleet_file, world_file, numbers, tuple(spawns), bridges)
+    return Preparation(loaded, fleet_file, world_file, numbers, tuple(spawns), bridges, latches)
 
 
 def _spawn(member: Member, model_file: Path) -> Spawn:

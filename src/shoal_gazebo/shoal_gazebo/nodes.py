@@ -23,6 +23,9 @@ def gazebo_nodes(ready: Preparation, state_dir: str = "") -> list[NodeSpec]:
     if state_dir:
         watched["state_dir"] = state_dir
     nodes.append(NodeSpec("shoal_gazebo", "thrust_watchdog", "thrust_watchdog", parameters=watched))
+    if ready.latches:
+        kept = {**watched, "use_sim_time": True}
+        nodes.append(NodeSpec("shoal_gazebo", "port_keeper", "port_keeper", parameters=kept))
     return nodes
 
 

@@ -56,8 +56,12 @@ FORGET = Topic("/fleet/forget", "std_msgs/String", "reliable", "anybody", "mpc")
 STOP_STATE = Topic(
     "/fleet/stop_state", "std_msgs/String", "latched_by_many", "mpc, dynamics, guidance", "the same, gui, recorder"
 )
-ASSEMBLY = Topic("/fleet/assembly", "std_msgs/String", "latched", "dynamics", "mpc, guidance, gui, recorder")
-SET_ASSEMBLY = Topic("/fleet/set_assembly", "std_msgs/String", "reliable", "guidance, mpc, anybody", "dynamics")
+ASSEMBLY = Topic(
+    "/fleet/assembly", "std_msgs/String", "latched", "dynamics, port_keeper", "mpc, guidance, gui, recorder"
+)
+SET_ASSEMBLY = Topic(
+    "/fleet/set_assembly", "std_msgs/String", "reliable", "guidance, mpc, anybody", "dynamics, port_keeper"
+)
 OWNER = Topic("/{vehicle}/owner", "std_msgs/String", "latest", "mpc", "fleet_manager")
 PLATFORM = Topic("/fleet/platform", "std_msgs/String", "latest", "fleet_manager", "gui, recorder")
 SET_PLATFORM = Topic("/fleet/set_platform", "std_msgs/String", "reliable", "gui, anybody", "fleet_manager")
@@ -65,13 +69,21 @@ TANK_POSE = Topic("/vrpn_client_node/{vehicle}/pose", "geometry_msgs/PoseStamped
 TANK_ACTUATION = Topic("/actuation{vehicle}", "std_msgs/Float64MultiArray", "command", "tank_bridge", "vessels")
 TANK_REFERENCE = Topic("/reference{vehicle}", "geometry_msgs/Pose2D", "reliable", "anybody", "tank_bridge")
 SET_DOCKING = Topic(
-    "/fleet/set_docking", "std_msgs/String", "reliable", "guidance, gui, anybody", "mpc, dynamics, guidance, gui"
+    "/fleet/set_docking",
+    "std_msgs/String",
+    "reliable",
+    "guidance, gui, anybody",
+    "mpc, dynamics, port_keeper, guidance, gui",
 )
 DOCKING = Topic("/{vehicle}/docking", "std_msgs/String", "latched", "mpc", "guidance, gui, recorder")
 SET_TASK = Topic("/fleet/set_task", "std_msgs/String", "reliable", "anybody", "guidance")
 TASK = Topic("/fleet/task", "std_msgs/String", "latched", "guidance", "anybody, recorder")
 FIDUCIAL = Topic(
-    "/{vehicle}/fiducial/{other}", "geometry_msgs/PoseWithCovarianceStamped", "sensor", "dynamics, tag_detector", "mpc"
+    "/{vehicle}/fiducial/{other}",
+    "geometry_msgs/PoseWithCovarianceStamped",
+    "sensor",
+    "dynamics, port_keeper, tag_detector",
+    "mpc",
 )
 CAMERA_IMAGE = Topic("/{vehicle}/camera/{port}/image_raw", "sensor_msgs/Image", "sensor", "a camera", "tag_detector")
 CAMERA_INFO = Topic(

@@ -83,7 +83,7 @@ class Docks:
         for (i, name), own, other in zip(((first, leader), (second, follower)), ports, reversed(ports), strict=True):
             if own.camera is not None and other.marker is not None and self._sensor.enabled:
                 rng = np.random.default_rng([self._seed, 8, i])
-                cameras[name] = FiducialCamera(self._model(own), _fiducial(other), rng)
+                cameras[name] = FiducialCamera(camera_model(own, self._sensor), fiducial(other), rng)
         contacts = Contacts(self._plant, Berth(first, second, *ports))
         self.all[pair] = Dock(leader, follower, contacts, cameras)
         return self.all[pair]
@@ -149,17 +149,20 @@ class Docks:
             raise ShoalError(f"docking: '{vehicle}' is unknown; expected one of {', '.join(self._names)}")
         return port_of(vehicle, self._plant.vehicles[self._names.index(vehicle)].vehicle.ports, name)
 
-    def _model(self, port: Port) -> CameraModel:
-        s, c = self._sensor, port.camera
-        assert c is not None
-        return CameraModel(
-            (c.place_m[0], c.place_m[1], c.place_m[2]), (c.axis[0], c.axis[1], c.axis[2]), c.half_angle_deg,
-            s.turbidity_m, s.rate_hz, s.latency_s, s.dropout, s.along_std_m, s.across_std_m, s.attitude_std_deg,
-            s.edge_growth,
-        )  # fmt: skip
+
+def camera_model(port: Port, s: FiducialSensor) -> CameraModel:
+    """What the camera that watches the way to a port can see."""
+    c = port.camera
+    assert c is not None
+    return CameraModel(
+        (c.place_m[0], c.place_m[1], c.place_m[2]), (c.axis[0], c.axis[1], c.axis[2]), c.half_angle_deg,
+        s.turbidity_m, s.rate_hz, s.latency_s, s.dropout, s.along_std_m, s.across_std_m, s.attitude_std_deg,
+        s.edge_growth,
+    )  # fmt: skip
 
 
-def _fiducial(port: Port) -> Fiducial:
+def fiducial(port: Port) -> Fiducial:
+    """The marker at a port, for the other one's camera."""
     m = port.marker
     assert m is not None
     return Fiducial((m.place_m[0], m.place_m[1], m.place_m[2]), (m.normal[0], m.normal[1], m.normal[2]))
