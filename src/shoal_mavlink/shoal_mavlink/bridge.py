@@ -71,7 +71,7 @@ class Bridge:
         self._tries: dict[str, int] = {}
         self._connected = False
         self._arming_until_s = -math.inf
-        self._force_N, self._force_s = np.zeros(COUNT), -math.inf
+        self._force_N, self._force_s = np.zeros(COUNT), np.full(COUNT, -math.inf)
         self._neutral_until_s = self._engaged_s = self._foreign_s = -math.inf
         self._sent: deque[tuple[int, ...]] = deque(maxlen=KEPT)  # channels
         self._foreign = 0
@@ -170,8 +170,14 @@ class Bridge:
     # -- what the fleet wants -----------------------------------------------------------------------------------
 
     def thrust(self, force_N: Array, now_s: float) -> None:
-        """Forces (8,) in the vehicle's order."""
-        self._force_N, self._force_s = force_N, now_s
+        """Forces (8,) in the vehicle's order; NaN for a thruster of which nothing new is known.
+
+        Each counts for as long as it is new itself: whoever drives one thruster only must not set going again what
+        somebody else, gone since, had last asked of the others.
+        """
+        heard = np.isfinite(force_N)
+        self._force_N = np.where(heard, force_N, self._force_N)
+        self._force_s = np.where(heard, now_s, self._force_s)
 
     def refusals(self, now_s: float) -> list[str]:
         """Why it must not be armed now; empty: it may."""
@@ -255,20 +261,27 @@ class Bridge:
             return list(NEUTRAL_RC) if now_s < self._neutral_until_s else None
         if self.settings.route == "outputs" or not self._driven(now_s):
             return list(NEUTRAL_RC)
-        return self.axis_map.rc(self._force_N)
+        return self.axis_map.rc(self._wanted_N(now_s))
 
     def controls(self, now_s: float) -> list[float] | None:
         """Shares of the eight outputs; None: they are the mixer's. Zeros at once, not after the script's time-out."""
         if self.settings.route != "outputs" or not self.engaged:
             return None
-        return self.axis_map.controls(self._force_N) if self._driven(now_s) else [0.0] * COUNT
+        return self.axis_map.controls(self._wanted_N(now_s)) if self._driven(now_s) else [0.0] * COUNT
 
     def live(self, now_s: float) -> bool:
         """Whether commands reach the thrusters."""
         return self.engaged and not self.stopped and now_s - self._engaged_s >= RESTS_S
 
+    def _fresh(self, now_s: float) -> NDArray[np.bool_]:
+        age_s = now_s - self._force_s
+        return np.asarray((age_s >= 0.0) & (age_s <= self.settings.command_timeout_s))
+
+    def _wanted_N(self, now_s: float) -> Array:
+        return np.where(self._fresh(now_s), self._force_N, 0.0)
+
     def _driven(self, now_s: float) -> bool:
-        return not self.stopped and 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
+        return not self.stopped and bool(self._fresh(now_s).any())
 
     def neutral(self) -> list[bytes]:
         """Last words: neutral, more than once, as a datagram may be lost."""
@@ -338,10 +351,9 @@ class Bridge:
         if self.engaged and now_s - self._foreign_s < FOREIGN_TOLD_S:
             return 1, "armed, somebody else steers too: expected the joystick of QGroundControl to be off", values
         if self.engaged:
-            late = not 0.0 <= now_s - self._force_s <= self.settings.command_timeout_s
-            return (
-                (1, "armed, no thrust commands: neutral", values) if late else (0, "armed, thrust is passed on", values)
-            )
+            if not self._driven(now_s):
+                return 1, "armed, no thrust commands: neutral", values
+            return 0, "armed, thrust is passed on", values
         if refused:
             return 2, f"will not arm: {'; '.join(refused)}", values
         return 1, "armed by somebody else" if self.armed else "disarmed, ready for ~/arm", values

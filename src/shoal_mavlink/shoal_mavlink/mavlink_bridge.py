@@ -104,7 +104,6 @@ class MavlinkBridge(Node):
         self._thrusters_live = endpoints.publisher(self, topics.THRUSTERS_LIVE, vehicle=me)
         self._told_live: bool | None = None
         self._diagnostics = Diagnostics(self, f"{me} autopilot", me)
-        self._force_N = np.zeros(len(thrusters))
         self._last = b""  # odometry
 
     def _now_s(self) -> float:
@@ -139,13 +138,9 @@ class MavlinkBridge(Node):
         self.bridge.odometry.clear()
 
     def _send(self) -> None:
-        now_s, received = self._now_s(), 0
-        for k, waiting in enumerate(self._commands):
-            for message, _ in endpoints.take_all(waiting)[-1:]:
-                self._force_N[k] = message.data
-                received += 1
-        if received:
-            self.bridge.thrust(self._force_N.copy(), now_s)
+        now_s = self._now_s()
+        newest = [endpoints.take_all(waiting)[-1:] for waiting in self._commands]
+        self.bridge.thrust(np.array([found[0][0].data if found else np.nan for found in newest]), now_s)
         for data, _ in endpoints.take_all(self._external)[-1:]:
             try:
                 self.bridge.external(convert.odometry_from_bytes(data), now_s)

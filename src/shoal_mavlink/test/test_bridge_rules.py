@@ -168,6 +168,28 @@ def test_neutral_when_commands_stop_and_on_stop_and_on_exit() -> None:
     assert pair.model.outputs_us == REST
 
 
+def test_who_drives_one_thruster_does_not_revive_what_somebody_asked_of_the_others() -> None:
+    """A controller dies; then one thruster is tried by hand, as on the bench."""
+    pair, alone = Pair(), Pair()
+    pair.swim()
+    pair.run(1.0)  # nobody commands
+    assert pair.model.outputs_us == REST
+    alone.run(6.0)
+    assert alone.bridge.arm(alone.t_s) == []
+    one = np.full(8, np.nan)
+    one[2] = 5.0
+    for each in (pair, alone):
+        each.run(2.0, one)
+    assert pair.model.outputs_us == alone.model.outputs_us != REST
+
+
+def test_a_force_that_is_no_number_is_not_passed_on_and_counts_as_none() -> None:
+    pair = Pair()
+    pair.swim()
+    assert pair.until_rest_s(np.array([np.nan, np.inf, -np.inf, *([np.nan] * 5)])) <= 0.2
+    assert pair.bridge.status(pair.t_s)[1] == "armed, no thrust commands: neutral"
+
+
 @pytest.mark.parametrize("what", ["disarm", "mode", "link", "reboot"])
 def test_what_ends_it_has_a_sentence_and_needs_arming_again(what: str) -> None:
     pair = Pair()
