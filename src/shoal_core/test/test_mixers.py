@@ -22,10 +22,23 @@ PRINTED_T = [
     [-0.060, -0.060, 0.060, 0.060, -0.120, -0.120, 0.120, 0.120],
     [0.189, -0.189, -0.189, 0.189, 0, 0, 0, 0],
 ]
+PRINTED_T_PLUS = [  # (3.6)
+    [-0.354, 0.354, 0, 0, 0, 1.324],
+    [-0.354, -0.354, 0, 0, 0, -1.324],
+    [0.354, 0.354, 0, 0, 0, -1.324],
+    [0.354, -0.354, 0, 0, 0, 1.324],
+    [0.177, 0.097, 0.250, 1.147, -2.083, 0],
+    [0.177, -0.097, 0.250, -1.147, -2.083, 0],
+    [-0.177, 0.097, 0.250, 1.147, 2.083, 0],
+    [-0.177, -0.097, 0.250, -1.147, 2.083, 0],
+]
 
 
 def test_devices_push_as_printed() -> None:
-    np.testing.assert_allclose(device_matrix(VEHICLE), PRINTED_T, atol=1e-3)
+    matrix = device_matrix(VEHICLE)  # the geometry is that of every set
+    np.testing.assert_allclose(matrix, PRINTED_T, atol=1e-3)
+    np.testing.assert_allclose(np.linalg.pinv(matrix), PRINTED_T_PLUS, atol=1e-3)
+    np.testing.assert_allclose(matrix @ np.linalg.pinv(matrix), np.eye(6), atol=1e-12)
 
 
 def test_largest_wrench_is_the_published_one() -> None:

@@ -11,6 +11,7 @@ from shoal.simulation.drop import drop_test
 from shoal.vehicles.allocation import allocate
 from shoal.vehicles.description import AXES
 from shoal.vehicles.functions import VehicleModel
+from shoal.vehicles.parameters import mass_matrix
 from trajectories import trajectory
 from vehicles_for_tests import SETS, at_rest, neutral, random_state, shipped, vehicle_named
 
@@ -86,6 +87,25 @@ def test_full_thrust_through_the_plant_reaches_the_closed_form(name: str) -> Non
     assert np.abs(drop.tilt_deg[0]).max() > 20 and np.abs(drop.tilt_deg[-40:]).max() < 4, "it should right itself"
 
 
+def test_the_vehicle_of_ng2024_is_table_4_1() -> None:
+    """As the plant takes it in, by the directions of heave."""
+    v = shipped("ng2024")
+    assert (v.mass_kg, v.weight_N, v.buoyancy_N - v.weight_N) == pytest.approx((11.5, 112.776, 6.675), abs=1e-9)
+    assert (v.cb_m - v.cg_m).tolist() == [0.0, 0.0, -0.02] and not v.cg_m.any()
+    for heave, added, linear, quadratic in (
+        (v.heave_dive, 34.60, 49.50, 113.86),
+        (v.heave_rise, 22.45, 50.62, 76.69),
+    ):
+        total = [11.5 + 10.77, 11.5 + 24.86, 11.5 + added, 0.8571 + 0.103, 1.0 + 0.120, 1.0 + 0.120]
+        np.testing.assert_allclose(mass_matrix(v, heave), np.diag(total), atol=1e-9)
+        assert heave is not None and (heave.linear_Nspm, heave.quadratic_Ns2pm2) == (linear, quadratic)
+    others = [0, 1, 3, 4, 5]  # without heave
+    np.testing.assert_allclose(np.diag(v.linear_damping)[others], [38.95, 60.11, 0, 0, 0])
+    np.testing.assert_allclose(np.diag(v.quadratic_damping)[others], [31.01, 36.95, 2.08, 2.42, 2.42])
+    for matrix in (v.linear_damping, v.quadratic_damping):
+        assert not (matrix - np.diag(np.diag(matrix))).any()
+
+
 def test_ng_heave_depends_on_the_direction() -> None:
     """Speeds of the specification (hybrid_autopilot, S2): dive and rise under 10 … 50 N, and floating up."""
     model = VehicleModel(shipped("ng2024"))
@@ -102,7 +122,7 @@ def test_ng_heave_depends_on_the_direction() -> None:
 
 def test_ng_yaw_step_is_a_hyperbolic_tangent() -> None:
     vehicle = neutral(shipped("ng2024"))
-    for torque, steady in ((2, 0.909), (5, 1.437), (10, 2.033), (20, 2.875), (34, 3.748)):
+    for torque, steady in ((2, 0.909), (5, 1.437), (10, 2.033), (15, 2.490), (20, 2.875), (34, 3.748)):
         states = trajectory(
             vehicle, at_rest()[0], np.zeros((30, 8)), 0.001, 20, wrench=np.array([0, 0, 0, 0, 0, torque])
         )
