@@ -14,7 +14,7 @@ from shoal.autopilot.levels import Levels
 from shoal.autopilot.random_pilot import RandomPilot
 from shoal.errors import ShoalError
 from shoal.messages.health import Code, Mode
-from shoal.messages.pilot import PRESETS, Level, PilotInput, pilot_from_json
+from shoal.messages.pilot import AXES, PRESETS, Level, PilotInput, pilot_from_json
 from shoal.messages.state import ATTITUDE
 
 HERE = np.array([*PLACE_M, 0.0, 0.0, 0.0])
@@ -36,24 +36,28 @@ def test_a_thousand_changes_of_level_and_no_jump() -> None:
     assert all(command.health.mode is Mode.CONTROLLER for command in dive.commands)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [*PRESETS, "rate", "hold"])
 def test_stop_and_loss_of_the_pilot_at_every_level(preset: str) -> None:
-    dive = Piloted(AutopilotSettings(preset=preset, handover=preset == "fleet"))
+    """`rate` and `hold`: all six axes at that level, which is no preset."""
+    levels = {} if preset in PRESETS else dict.fromkeys(AXES, Level(preset))
+    start = "guided" if levels else preset
+    dive = Piloted(AutopilotSettings(preset=start, handover=preset == "fleet"))
     sticks = np.array([0.2, 0.1, 0.1, 0.0, 0.0, 0.2])
     ahead = HERE + [0.5, 0.0, 0.0, 0.0, 0.0, 0.5]
-    dive.run(2.0, lambda t: PilotInput(t, sticks, ahead), references=True)
+    dive.run(2.0, lambda t: PilotInput(t, sticks, ahead, levels=levels), references=True)
     dive.run(4.0, references=True)  # silence
     codes = [{issue.code for issue in command.health.issues} for command in dive.commands]
     first = next((k for k, found in enumerate(codes) if Code.PILOT_SILENT in found), None)
     if preset != "fleet":
         assert first is not None and first * PERIOD_S <= 2.0 + 0.5 + PERIOD_S
-    levels = Levels.of(preset).axes
+    axes = dive.controller.levels.axes
+    assert axes == (tuple(levels.values()) if levels else Levels.of(preset).axes)
     end, rates = dive.states[-1], np.abs(dive.states[-1][7:13])
     if preset == "manual":
         assert np.abs(dive.thrust_N).max() < 0.5  # neutral
-    if Level.DIRECT not in levels[:3]:
+    if Level.DIRECT not in axes[:3]:
         assert rates[:3].max() < 0.05
-    if Level.DIRECT not in levels[3:]:
+    if Level.DIRECT not in axes[3:]:
         assert rates[3:].max() < 0.1
     assert np.degrees(np.abs(euler_angles(end[ATTITUDE])[:2]).max()) < 5
     dive.runtime.on_stop("test")

@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 FADE_PER_S = 1.2  # of the limits, at most
 SETTLE_S = 0.5  # after a change of level, during which thrust is also limited in its rate:
 SLEW_PER_S = 0.85  # of the limits
+# Then the rate opens, e-fold by e-fold: what has gathered behind it would else come out at once.
+OPENING_S, OPENING_FOLD_S = 0.5, 0.15
 LEVEL_AXES = np.array([False, False, False, True, True, False])
 SLOPE_S = 0.1  # over which a path's velocity is differenced
 
@@ -212,8 +214,9 @@ class AutopilotController(Controller):
             self._fade_N = self._fade_N + continued_N - output.thrust_N
             self._settled_s = t_s + SETTLE_S
         thrust = np.minimum(np.maximum(output.thrust_N + self._fade_N, self._lower), self._upper)
-        if t_s < self._settled_s:
-            most = SLEW_PER_S * elapsed_s * np.minimum(self._upper, -self._lower)
+        if (open_s := t_s - self._settled_s) < OPENING_S:
+            slew_per_s = SLEW_PER_S * math.exp(max(0.0, open_s) / OPENING_FOLD_S)
+            most = slew_per_s * elapsed_s * np.minimum(self._upper, -self._lower)
             thrust = estimate.previous_N + np.minimum(np.maximum(thrust - estimate.previous_N, -most), most)
             self._fade_N = thrust - output.thrust_N
         return replace(output, thrust_N=thrust, issues=output.issues + self._issues(t_s, levels))
