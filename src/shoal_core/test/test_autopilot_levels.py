@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -34,6 +35,26 @@ def test_a_thousand_changes_of_level_and_no_jump() -> None:
     limit = np.minimum(ROV.input_max_N, -ROV.input_min_N)
     assert (np.abs(np.diff(sent, axis=0)) / limit).max() <= 0.20
     assert all(command.health.mode is Mode.CONTROLLER for command in dive.commands)
+
+
+def test_a_change_a_second_and_no_jump_at_it_nor_after_it() -> None:
+    """As people switch. Far from a change thrust follows the sensors' noise as much as the laws do; that is not judged.
+
+    Thrust is limited in its rate for half a second after a change; what gathers behind it must not come out at once.
+    """
+    pilot, dive = RandomPilot(1, PLACE_M, 0.05), Piloted(AutopilotSettings(preset="manual"), noise=1.0, seed=1)
+    levels = [dive.controller.levels]
+    for _ in range(1200):
+        dive.run(PERIOD_S, pilot, references=True)
+        levels.append(dive.controller.levels)
+    sent = np.array([command.thrust_N for command in dive.commands])
+    jumps = (np.abs(np.diff(sent, axis=0)) / np.minimum(ROV.input_max_N, -ROV.input_min_N)).max(axis=1)
+    changes = np.flatnonzero([new != old for old, new in pairwise(levels[1:])])  # between steps k and k + 1
+    assert len(changes) > 50
+    since = np.arange(len(jumps)) - np.repeat([-99, *changes], np.diff([0, *changes, len(jumps)]))
+    settled = np.arange(len(jumps)) >= 10  # the runtime probes at first
+    assert jumps[settled & (since < 10)].max() <= 0.20
+    assert jumps[settled & (since >= 10) & (since < 12)].max() <= 0.30
 
 
 @pytest.mark.parametrize("preset", [*PRESETS, "rate", "hold"])
