@@ -149,7 +149,9 @@ def test_two_vehicles_follow_the_circle_and_stop_when_the_controller_dies(sea: S
     sea.start()
     setpoints = sea.h.listen(topics.SETPOINT)
     for name in NAMES:  # else it would ask for ever more thrust until it is armed
-        sea.h.spin(lambda n=name: "not armed" in sea.controller_status(n), f"{name}'s controller to be told", wall_s=90.0)
+        sea.h.spin(
+            lambda n=name: "not armed" in sea.controller_status(n), f"{name}'s controller to be told", wall_s=90.0
+        )
     sea.arm(*NAMES)
     sea.h.spin(lambda: bool(setpoints) and sea.off_path_m(setpoints[-1:], 1)[0] < 0.1, "them to be in place")
     begun = len(setpoints)
