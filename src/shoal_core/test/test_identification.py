@@ -14,6 +14,7 @@ from shoal.autopilot.attitude import euler_angles
 from shoal.cli import app
 from shoal.errors import ShoalError
 from shoal.frames import from_euler
+from shoal.identification.closed_loop import closed_loops
 from shoal.identification.fit import FitSettings, Problem, fit
 from shoal.identification.free_run import body_turns, with_tilt
 from shoal.identification.motion_data import MotionData, SensorNoise, from_recording
@@ -165,6 +166,16 @@ def test_a_dance_of_an_unseen_plant_keeps_what_is_promised() -> None:
     assert found.inside.sum() >= 6
     assert found.free_run <= 1.2 < found.free_run_file
     assert found.misfit == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_controller_swims_with_the_identified_numbers() -> None:
+    """One plant and one short run; three plants and four runs: `shoal identify --fly --seeds 3 --closed-loop`."""
+    (found,) = closed_loops("bluerov2_heavy", "wu2018", "default", (2,), None, 14.0, (("current_05_waves", "torus"),))
+    file, fit_, true = (np.array(s) for s in (found.speeds_described, found.speeds_identified, found.speeds_true))
+    assert np.abs(fit_ / true - 1).max() < min(0.03, np.abs(file / true - 1).max())
+    (run,) = found.runs
+    assert (run.condition, run.path) == ("current_05_waves", "torus")
+    assert run.identified != run.described and all(x is not None and x > 0 for x in run.identified + run.described)
 
 
 def test_mass_and_added_mass_that_show_only_together_are_not_torn_apart() -> None:

@@ -283,3 +283,19 @@ def test_the_command_compares_sets_and_gives_a_verdict(tmp_path: Path, motion: M
     assert "best of 2 by mean R²: bluerov2_heavy:wu2018" in answer.output
     assert "von_benzon2022: does not follow" in answer.output
     assert "von_benzon2022" in (tmp_path / "p" / "page.html").read_text()
+
+
+def test_the_command_predicts_recordings_that_it_has_not_fitted(tmp_path: Path, motion: MotionData) -> None:
+    names = [f"t{i}" for i in range(8)]
+    logs = []
+    for name, part in (("seen", motion.part(0, 12.5)), ("unseen", motion.part(12.5, motion.duration_s))):
+        (tmp_path / name).mkdir()
+        logs.append(_write(tmp_path / name, part, part.thrust_N, names, _mapping({"thrust_N": names})))
+    (seen, columns), (unseen, _) = logs
+    given = ["identify", str(seen), "-c", str(columns), "--set", "wu2018", "--test", str(unseen)]
+    answer = CliRunner().invoke(app, given)
+    assert answer.exit_code == 0, answer.output
+    lines = [line for line in answer.output.splitlines() if line.startswith("not fitted, free runs of 8 s")]
+    fitted, described = ([float(part.split()[-1]) for part in line.split("R² ")[1].split(", ")] for line in lines)
+    assert "identified" in lines[0] and "file" in lines[1] and len(fitted) == 4
+    assert min(fitted) > 0.9 and np.mean(fitted) > np.mean(described)

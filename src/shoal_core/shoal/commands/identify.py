@@ -45,6 +45,11 @@ def identify(
     seeds: int = typer.Option(
         0, min=0, help="With --fly: so many plants from --seed on; prints errors against the truth and coverage."
     ),
+    closed_loop: bool = typer.Option(
+        False,
+        "--closed-loop",
+        help="With --seeds: path error, thrust and top speeds with the file's numbers and the fit's.",
+    ),
     thrust_scale: float = typer.Option(
         0.0, help="One sigma of the common thrust scale; 0.05 to 0.1 where no battery voltage is known."
     ),
@@ -73,6 +78,9 @@ def identify(
     hold_out: float = typer.Option(
         0.0, min=0.0, max=0.6, help="Share of each recording's end that is left out of the fit, for the free runs."
     ),
+    test: list[Path] = typer.Option(
+        None, "--test", "-t", help="Recordings that are not fitted; R² of free runs of 8 s over them is printed."
+    ),
     page: Path = typer.Option(
         None, "--page", "-p", callback=PAGE, help="Write an HTML page: residuals, correlation, free runs."
     ),
@@ -89,6 +97,7 @@ def identify(
     from shoal.identification.fit import FitSettings, fit
     from shoal.identification.parameter_set import write_parameter_set
     from shoal.identification.sources import read_motion
+    from shoal.identification.validation import FREE_RUN_S, TEST_RUN_S
     from shoal.reports.identification_page import write_fit_page
     from shoal.vehicles.description import load_vehicle
 
@@ -97,8 +106,14 @@ def identify(
     if seeds:
         if not fly or out_file is not None or page is not None:
             raise ShoalError(f"identify: --seeds {seeds}; expected with --fly, and without --out and --page")
-        _precision(vehicle, parameter_set, condition, range(seed, seed + seeds), level or LEVEL)
+        plants = range(seed, seed + seeds)
+        if closed_loop:
+            _closed_loop(vehicle, parameter_set, condition, plants, level)
+        else:
+            _precision(vehicle, parameter_set, condition, plants, level or LEVEL)
         return
+    if closed_loop:
+        raise ShoalError("identify: --closed-loop; expected with --fly and --seeds")
     fitted_axes = _axes(axes)
     if plant not in ("simulator", "builtin", "none"):
         raise ShoalError(f"--plant {plant}; expected simulator, builtin or none")
@@ -128,6 +143,7 @@ def identify(
         err.print(f"iteration {iteration}: largest step {size:.2g} sigma", highlight=False)
 
     fitted, kept = _split(data, hold_out)
+    kept += [piece for path in test or [] for piece in read_motion(path, prior, name, columns)]
     found = fit(fitted, prior, settings=settings, progress=progress)
     console = out()
     console.print(_table(found, prior))
@@ -139,7 +155,8 @@ def identify(
             f"{fitted[0].source}: misfit s² is {found.misfit:.2f}; expected at most 2. The model cannot explain the "
             "motion: try --current, check thruster order and signs, or leave out tumbling"
         )
-    runs = _free_runs(found, prior, kept or fitted, tilt_measured) if kept or page is not None else []
+    run_s = TEST_RUN_S if test else FREE_RUN_S
+    runs = _free_runs(found, prior, kept or fitted, tilt_measured, run_s) if kept or page is not None else []
     if kept:
         for line in _held_out(runs):
             console.print(line, highlight=False, soft_wrap=True)
@@ -167,27 +184,29 @@ def _axes(given: str | None) -> tuple[int, ...]:
 def _split(data: list[MotionData], share: float) -> tuple[list[MotionData], list[MotionData]]:
     """For the fit, and held out."""
     if share == 0:
-        return data, []
+        return list(data), []
     cuts = [(d, (1 - share) * d.duration_s) for d in data]
     return [d.part(0, cut) for d, cut in cuts], [d.part(cut, d.duration_s) for d, cut in cuts]
 
 
-def _free_runs(found: Fit, prior: Vehicle, data: list[MotionData], tilt_measured: bool) -> list[Validation]:
+def _free_runs(
+    found: Fit, prior: Vehicle, data: list[MotionData], tilt_measured: bool, run_s: float
+) -> list[Validation]:
     """Of the fit and of the file; none where the motion is too short."""
-    from shoal.identification.validation import FREE_RUN_S, replay_of_fit, replay_of_vehicle, validate_replay
+    from shoal.identification.validation import replay_of_fit, replay_of_vehicle, validate_replay
 
-    if not any(d.duration_s > FREE_RUN_S + 2 for d in data):
+    if not any(d.duration_s > run_s + 2 for d in data):
         return []
     replays = replay_of_fit(found), replay_of_vehicle(prior, f"{prior.parameter_set} (file)")
-    return [validate_replay(replay, data, FREE_RUN_S, tilt_measured) for replay in replays]
+    return [validate_replay(replay, data, run_s, tilt_measured) for replay in replays]
 
 
 def _held_out(runs: list[Validation]) -> list[str]:
     """R² of free runs over motion that the fit has not seen."""
     if not runs:
-        return ["held out: too short for free runs"]
+        return ["not fitted: too short for free runs"]
     return [
-        f"held out, free runs of {run.times_s[-1]:g} s, {run.name}: R² "
+        f"not fitted, free runs of {run.times_s[-1]:g} s, {run.name}: R² "
         + ", ".join(f"{axis.axis} {axis.r2:.2f}" if axis.moved else f"{axis.axis} at rest" for axis in run.axes)
         for run in runs
     ]
@@ -221,6 +240,30 @@ def _precision(vehicle: str, parameter_set: str | None, condition: str, seeds: r
         f"coverage: {inside.sum()} of {inside.size}; were the thrusters' gains known: {known.sum()} of {known.size}, "
         f"RMS error {relative:.2f} %", highlight=False, soft_wrap=True,
     )  # fmt: skip
+
+
+def _closed_loop(vehicle: str, parameter_set: str | None, condition: str, seeds: range, level: float | None) -> None:
+    from rich.table import Table
+
+    from shoal.console import out
+    from shoal.identification.closed_loop import closed_loops
+
+    def both(before: float | None, after: float | None, form: str) -> str:
+        return " → ".join("–" if x is None else format(x, form) for x in (before, after))
+
+    for found in closed_loops(vehicle, parameter_set, condition, seeds, level):
+        columns = "condition", "path", "path error RMS, m", "thrust RMS, N", "thrust change per period, N"
+        table = Table(*columns, title=f"seed {found.seed}: file → identified", title_justify="left")
+        for run in found.runs:
+            cells = zip(run.described, run.identified, (".4f", ".2f", ".2f"), strict=True)
+            table.add_row(run.condition, run.path, *(both(*cell) for cell in cells))
+        out().print(table)
+        speeds = found.speeds_described, found.speeds_identified, found.speeds_true
+        words = (
+            f"{name} " + "/".join(f"{v:.2f}" for v in s)
+            for name, s in zip(("file", "fit", "true"), speeds, strict=True)
+        )
+        out().print(f"top speeds, surge/sway/heave down, m/s: {', '.join(words)}", highlight=False, soft_wrap=True)
 
 
 def _flown(

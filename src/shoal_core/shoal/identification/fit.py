@@ -95,6 +95,7 @@ class Problem:
         self.prior = np.array([u.prior for u in self.unknowns])
         self.sigma = np.array([u.sigma for u in self.unknowns])
         self.least = np.array([u.least for u in self.unknowns])
+        self.free = np.ones(len(self.unknowns), dtype=bool)  # those that derivatives are made for
         first = round(UNKNOWN_S / self.step_s)
         self._windows = [
             (i, k) for i, d in enumerate(data) for k in range(first, len(d.states) - self.steps, self.steps)
@@ -145,9 +146,10 @@ class Problem:
         point_m = np.zeros(3) if off is None else values[off : off + 3]
         residual, slope, by_point = compare(states, self.measured, point_m)
         weighted = self.weights[..., None]
-        by_unknown = slope @ by_p
+        by_unknown = np.zeros((*residual.shape, len(values)))
+        by_unknown[..., self.free] = slope @ by_p
         if off is not None:
-            by_unknown[..., off : off + 3] += by_point
+            by_unknown[..., off : off + 3] += by_point * self.free[off : off + 3]
         return residual * self.weights, (slope @ by_start) * weighted, by_unknown * weighted
 
     def residuals(self, values: Array, starts: Array) -> Array:
@@ -186,14 +188,15 @@ class Problem:
         by_current = np.zeros((3, count))
         if (north := self.index("current north")) is not None:
             by_current[0, north] = by_current[1, north + 1] = 1.0
-        return common * gains * unit, ByParameters(by, by_current, self._by_theta(values))
+        free = self.free
+        return common * gains * unit, ByParameters(by[..., free], by_current[:, free], self._by_theta(values)[:, free])
 
     def _by_theta(self, values: Array) -> Array:
         """d theta / d unknowns (hydro,P), by differences: each unknown is a plain change of the description."""
         hydro = self.structure.length - self.structure.sizes["thrust"]
         found = np.zeros((hydro, len(values)))
         for i, unknown in enumerate(self.unknowns):
-            if unknown.apply is None:
+            if unknown.apply is None or not self.free[i]:
                 continue
             off = 1e-5 * max(abs(values[i]), unknown.sigma)
             ends = []
@@ -278,7 +281,7 @@ def _solve(
     progress: Callable[[int, float], None] | None,
 ) -> _Solution:
     """Levenberg–Marquardt until the step is small in units of each unknown's own interval; never by a count."""
-    damping = 1e-3
+    damping, problem.free = 1e-3, free
     information = np.where(free, 1 / problem.sigma**2, 0.0)
     at = problem.linearise(values, starts)  # residuals and derivatives; those of an accepted step serve the next one
     cost = float(np.sum(at[0] ** 2) + np.sum((values - problem.prior) ** 2 * information))

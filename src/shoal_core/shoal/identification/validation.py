@@ -31,6 +31,7 @@ from shoal.vehicles.parameters import Structure, parameter_vector, structure_of
 Array = NDArray[np.float64]
 COMPARED = (0, 1, 2, 5)  # surge, sway, heave, yaw
 FREE_RUN_S = 5.0  # for the page of a fit, whose held-out part may be short
+TEST_RUN_S = 8.0  # over whole recordings
 RUN_IN_S = 1.0  # before a window: the force of earlier commands has to be known
 WARP_S, GOOD_R2, MOVED = 0.5, 0.8, 4.0  # widest warp; a good model; sigmas of speed below which an axis was at rest
 
@@ -104,7 +105,7 @@ class Validation:
 
 
 def validate_replay(
-    replay: Replay, data: Sequence[MotionData], window_s: float = 8.0, tilt_measured: bool = False
+    replay: Replay, data: Sequence[MotionData], window_s: float = TEST_RUN_S, tilt_measured: bool = False
 ) -> Validation:
     """Free runs over windows that follow each other; none crosses a gap. `tilt_measured`: see `free_runs`."""
     runs = [found for d in data if (found := free_runs(replay, d, window_s, tilt_measured)) is not None]
