@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +20,11 @@ from shoal.identification.free_run import body_turns, with_tilt
 from shoal.identification.motion_data import MotionData, SensorNoise, from_recording
 from shoal.identification.precision import trials
 from shoal.identification.thrust_model import ThrustTiming, mean_forces
+from shoal.identification.unknowns import vehicle_unknowns
 from shoal.simulation.conditions import load_condition
 from shoal.simulation.perturbation import perturbed
 from shoal.vehicles.description import load_vehicle
-from shoal.vehicles.parameters import mass_matrix
+from shoal.vehicles.parameters import mass_matrix, parameter_vector, structure_of
 from vehicles_for_tests import light_fleet, shipped
 
 
@@ -206,3 +207,18 @@ def test_axes_that_are_left_out_keep_their_numbers_and_do_not_count(dance: Motio
     assert left_out.misfit < 1.4 and counted.misfit > 2
     assert left_out.value("roll added mass")[0] == vehicle.added_mass[3, 3]
     assert left_out.value("righting arm")[0] == pytest.approx(vehicle.cg_m[2] - vehicle.cb_m[2])
+
+
+def test_diving_and_rising_change_with_heave() -> None:
+    """Where they differ the model moves by these alone: a fit once left both as they were."""
+    prior = load_vehicle("bluerov2_heavy", "ng2024")
+    for unknown in vehicle_unknowns(prior):
+        if unknown.axis != 2 or unknown.name == "net weight":
+            continue
+        assert unknown.apply is not None
+        changed, structure = unknown.apply(prior, 1.1 * unknown.prior), structure_of(prior)
+        for way in ("heave_dive", "heave_rise"):
+            before, after = (np.array(astuple(getattr(v, way))) for v in (prior, changed))
+            assert sorted(after / before) == pytest.approx([1.0, 1.0, 1.1])
+        moved = parameter_vector(changed, structure) != parameter_vector(prior, structure)
+        assert moved.sum() >= 2

@@ -67,6 +67,11 @@ def identify(
     tilt_measured: bool = typer.Option(
         False, "--tilt-measured", help="With --axes: roll and pitch as measured, also within a window."
     ),
+    uncoupled: bool = typer.Option(
+        False,
+        "--uncoupled",
+        help="No Coriolis force of the added mass: fitted to real logs it is partly the wake's memory.",
+    ),
     delay: float = typer.Option(0.08, min=0.001, max=1.0, help="One sigma of the delay of thrust or log, s."),
     unexcited: float = typer.Option(
         0.5, min=0.0, max=1.0, help="Unknowns whose interval stays wider than this share of the file's are left alone."
@@ -89,6 +94,8 @@ def identify(
     ),
 ) -> None:
     """Mass, inertia, drag and thruster timing from recordings, beside the vehicle file's numbers."""
+    from dataclasses import replace
+
     from rich.console import Console
 
     from shoal.console import out
@@ -144,7 +151,9 @@ def identify(
 
     fitted, kept = _split(data, hold_out)
     kept += [piece for path in test or [] for piece in read_motion(path, prior, name, columns)]
-    found = fit(fitted, prior, settings=settings, progress=progress)
+    found = fit(
+        fitted, replace(prior, added_mass_coriolis=False) if uncoupled else prior, settings=settings, progress=progress
+    )
     console = out()
     console.print(_table(found, prior))
     console.print(f"misfit s² = {found.misfit:.2f}" + (" (expected about 1)" if found.misfit > 1.3 else ""))

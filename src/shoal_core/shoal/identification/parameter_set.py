@@ -16,6 +16,7 @@ from shoal.config import atomic
 from shoal.config.files import find_config, read_yaml
 from shoal.identification.fit import Fit
 from shoal.identification.motion_data import MotionData
+from shoal.identification.unknowns import OF_HEAVE, WAYS
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.vehicle_file_v1 import upgraded
 
@@ -55,6 +56,15 @@ def write_parameter_set(
         ("quadratic_damping", np.diag(v.quadratic_damping)),
     ):
         entry[key] = {"value": _plain(value), "unit": entry[key]["unit"], "source": origin}
+    for way in WAYS:
+        if (heave := getattr(v, way)) is not None:
+            for key, name in OF_HEAVE.items():
+                entry[way][key] = {
+                    "value": _plain(getattr(heave, name)),
+                    "unit": entry[way][key]["unit"],
+                    "source": origin,
+                }
+    entry["added_mass_coriolis"] = v.added_mass_coriolis
     for actuator in entry["actuators"]:
         actuator["lag"] = {"value": _plain(found.value("thruster lag")[0]), "unit": "s", "source": origin}
     whole["sets"][NAME], whole["default_set"] = entry, NAME

@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.vehicles.description import AXES, Vehicle
+from shoal.vehicles.description import AXES, Heave, Vehicle
 
 Array = NDArray[np.float64]
 RELATIVE = 0.3  # one sigma of a coefficient from a vehicle file
+WAYS = ("heave_dive", "heave_rise")
+OF_HEAVE = {
+    "added_mass": "added_mass_kg", "linear_damping": "linear_Nspm", "quadratic_damping": "quadratic_Ns2pm2",
+}  # fmt: skip
 FLOOR = 0.1  # … of the largest of its kind, for coefficients that the file has as zero
 
 
@@ -71,11 +75,18 @@ def apply_all(vehicle: Vehicle, unknowns: list[Unknown], values: Array) -> Vehic
 def _diagonal(key: str, i: int) -> Callable[[Vehicle, float], Vehicle]:
     def apply(vehicle: Vehicle, value: float) -> Vehicle:
         matrix = getattr(vehicle, key).copy()
-        matrix[i, i] = value
-        changed: dict[str, Array] = {key: matrix}
-        return replace(vehicle, **changed)  # type: ignore[arg-type]  # one of the three matrices
+        was, matrix[i, i] = float(matrix[i, i]), value
+        changed: dict[str, Array | Heave | None] = {key: matrix}
+        if AXES[i] == "heave" and was != 0:  # where diving and rising differ, these are what the model moves by
+            for way in WAYS:
+                changed[way] = _multiplied(getattr(vehicle, way), OF_HEAVE[key], value / was)
+        return replace(vehicle, **changed)  # type: ignore[arg-type]  # one of the three matrices, and heave
 
     return apply
+
+
+def _multiplied(heave: Heave | None, name: str, by: float) -> Heave | None:
+    return heave and replace(heave, **{name: by * getattr(heave, name)})
 
 
 def _mass(vehicle: Vehicle, value: float) -> Vehicle:
