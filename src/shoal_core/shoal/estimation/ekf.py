@@ -18,9 +18,9 @@ from shoal.estimation.actuator_state import Segment
 from shoal.estimation.kalman import SIZE, make_filter
 from shoal.estimation.outliers import OutlierGate, OutlierSettings
 from shoal.estimation.position_noise import LEAST, WINDOW, PositionNoiseMonitor
-from shoal.frames import multiply
+from shoal.frames import matrix, multiply
 from shoal.messages.odometry import Odometry
-from shoal.messages.state import ATTITUDE, POSITION
+from shoal.messages.state import ATTITUDE, POSITION, VELOCITY
 from shoal.vehicles.description import Vehicle
 from shoal.vehicles.parameters import parameter_vector, roomy_structure
 from shoal.vehicles.scale import VehicleScale, scales_with
@@ -30,6 +30,8 @@ BLOCK_NAMES = ("position", "attitude", "velocity", "body rate")
 ATTITUDE_BLOCK, RATE_BLOCK = 1, 3
 QUICK_S = 0.1  # measurements no further apart than this are enough for a wrench that follows the waves
 CONFIRMED = 3  # measurements after the first that must agree with it, if any does not
+DOWN_CURRENT = 8  # among the disturbances
+STILL_MPS = 0.02  # one sigma of a vertical current that was just found to be a weight
 BLEND_S = 3.0  # of a map correction, the time constant if it is a large one
 
 
@@ -111,6 +113,7 @@ class StateEstimator:
         f.believed[:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         f.process[:] = self._process()
         self._covariance = f.covariance
+        self._linear, self._quadratic = (np.diag(d)[:3] for d in (vehicle.linear_damping, vehicle.quadratic_damping))
 
     def _process(self) -> Array:
         """(21,) variance that a second adds."""
@@ -136,6 +139,7 @@ class StateEstimator:
         kept = self._filter
         if vehicle.input_count == self._inputs and roomy_structure(vehicle) == kept.structure:
             kept.theta[:] = parameter_vector(vehicle, kept.structure)
+            self._linear, self._quadratic = (np.diag(d)[:3] for d in (vehicle.linear_damping, vehicle.quadratic_damping))
             return
         self._load(vehicle)
         self._filter.state[:], self._filter.disturbances[:] = kept.state, kept.disturbances
@@ -217,12 +221,34 @@ class StateEstimator:
             self._start(odometry)
             self._to_confirm = CONFIRMED
             return
+        if abs(f.disturbances[DOWN_CURRENT]) >= f.believed[DOWN_CURRENT]:
+            self._weigh()
         self._to_confirm = max(0, self._to_confirm - 1)
         self._beside_m = odometry.state[POSITION] - f.state[POSITION]
         self.surprises = ()
         if left_out or self._gate.has_refused:
             self._believe_or_not(odometry.stamp_s)
         self._hand_out()
+
+    def _weigh(self) -> None:
+        """No water rises or sinks as fast as was estimated: it is the vehicle that is heavier or lighter than described.
+
+        A hull with much drag in heave hides hundreds of newtons of weight behind such a current. What the current
+        explained becomes the wrench's, and the current starts anew without knowledge of the other errors.
+        """
+        f = self._filter
+        turn, current = matrix(f.state[ATTITUDE]).T, f.disturbances[6:].copy()
+        before_N = self._drag_N(f.state[VELOCITY] - turn @ current)
+        current[2] = 0.0
+        f.disturbances[:3] += before_N - self._drag_N(f.state[VELOCITY] - turn @ current)
+        f.disturbances[6:] = current
+        at, covariance = 12 + DOWN_CURRENT, self._covariance.reshape(SIZE, SIZE)
+        covariance[at, :], covariance[:, at] = 0.0, 0.0
+        covariance[at, at] = STILL_MPS**2
+
+    def _drag_N(self, through_mps: Array) -> Array:
+        """Force (3,) of the water, without the coupling between axes."""
+        return -(self._linear + self._quadratic * np.abs(through_mps)) * through_mps
 
     def _believe_or_not(self, stamp_s: float) -> None:
         """What was left out of the last measurement, or before it."""
