@@ -75,6 +75,12 @@ def test_a_mass_that_is_far_off_is_replaced_by_the_estimated_one() -> None:
     assert share(recording, Code.MODEL_ADAPTED) > 0.9 > 0.3 > share(recording, Code.MODEL_MISMATCH)
 
 
+def test_a_weight_does_not_hide_behind_rising_water() -> None:
+    """Much drag in heave: 480 of the 850 N were taken for a current of 1.5 m/s, and the vehicle tilted by 101°."""
+    found = figures(simulated("circle", "two", "mass_100kg", seed=0, duration_s=8.0))
+    assert found.fallbacks == 0 and found.fov_max_deg < 45.0
+
+
 @pytest.mark.parametrize("seed", [1, 4])
 def test_nobody_turns_away_by_a_position_that_scatters(seed: int) -> None:
     """±3 m, two metres apart: by the first measurements the other may be anywhere. Seed 4 once lost sight in 0.8 s."""
