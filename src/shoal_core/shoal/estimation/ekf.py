@@ -113,7 +113,7 @@ class StateEstimator:
         f.believed[:] = np.repeat([s.max_force_N, s.max_moment_Nm, s.max_current_mps], 3)
         f.process[:] = self._process()
         self._covariance = f.covariance
-        self._linear, self._quadratic = (np.diag(d)[:3] for d in (vehicle.linear_damping, vehicle.quadratic_damping))
+        self._know_drag(vehicle)
 
     def _process(self) -> Array:
         """(21,) variance that a second adds."""
@@ -139,7 +139,7 @@ class StateEstimator:
         kept = self._filter
         if vehicle.input_count == self._inputs and roomy_structure(vehicle) == kept.structure:
             kept.theta[:] = parameter_vector(vehicle, kept.structure)
-            self._linear, self._quadratic = (np.diag(d)[:3] for d in (vehicle.linear_damping, vehicle.quadratic_damping))
+            self._know_drag(vehicle)
             return
         self._load(vehicle)
         self._filter.state[:], self._filter.disturbances[:] = kept.state, kept.disturbances
@@ -231,7 +231,7 @@ class StateEstimator:
         self._hand_out()
 
     def _weigh(self) -> None:
-        """No water rises or sinks as fast as was estimated: it is the vehicle that is heavier or lighter than described.
+        """No water rises or sinks as fast as was estimated: the vehicle is heavier or lighter than described.
 
         A hull with much drag in heave hides hundreds of newtons of weight behind such a current. What the current
         explained becomes the wrench's, and the current starts anew without knowledge of the other errors.
@@ -245,6 +245,10 @@ class StateEstimator:
         at, covariance = 12 + DOWN_CURRENT, self._covariance.reshape(SIZE, SIZE)
         covariance[at, :], covariance[:, at] = 0.0, 0.0
         covariance[at, at] = STILL_MPS**2
+
+    def _know_drag(self, vehicle: Vehicle) -> None:
+        damping = vehicle.linear_damping, vehicle.quadratic_damping
+        self._linear, self._quadratic = (np.diag(d)[:3] for d in damping)
 
     def _drag_N(self, through_mps: Array) -> Array:
         """Force (3,) of the water, without the coupling between axes."""
