@@ -293,6 +293,33 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(mistake: str, tmp_path: Path)
     assert "Traceback" not in outcome.output and len(outcome.stderr.splitlines()) <= 7
 
 
+NO_YAML = {
+    "a 13th month": ("runs: 2020-13-45\n", "line 1, column 7: '2020-13-45' is no timestamp"),
+    "a key that is a list": ("{[1]: 2}\n", "a key is no text"),
+    "a tag that does not fit": ("runs: !!int abc\n", "'abc' is no int"),
+    "5000 digits": (f"runs: {'1' * 5000}\n", "is no int"),
+    "a control character": ("runs: \0\n", "control characters are not allowed"),
+    "a number as a key": ("1: 2\nruns: 3\n", "key 1: expected text"),
+    "brackets by the thousand": (f"runs: {'[' * 50_000}{']' * 50_000}\n", "nested more than 50 levels deep"),
+    "indented by the thousand": ("".join(" " * k + "a:\n" for k in range(1500)), "nested more than 50 levels deep"),
+    "a list that holds itself": ("paths: &a [*a]\n", "nested more than 50 levels deep"),
+    "a few lines of aliases, billions of values": (
+        "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(f"a{k + 1}: &a{k + 1} [{', '.join([f'*a{k}'] * 10)}]\n" for k in range(9)),
+        "more than 1000000 values",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_YAML)
+def test_what_yaml_makes_of_odd_text_is_answered_too(name: str, tmp_path: Path) -> None:
+    """PyYAML lets Python's own exceptions through, and libyaml's recursion can end the process."""
+    text, sentence = NO_YAML[name]
+    outcome = run("check", written(tmp_path, "campaigns", text))
+    assert (outcome.exit_code, "Traceback" in outcome.output) == (2, False), outcome.exception
+    assert re.search(sentence, outcome.stderr), outcome.stderr
+
+
 def test_different_mistakes_have_different_sentences() -> None:
     assert len(MISTAKES) >= 10
     assert len({sentence for _, _, _, sentence in MISTAKES.values()}) == len(MISTAKES)

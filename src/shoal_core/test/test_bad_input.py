@@ -63,7 +63,7 @@ FILES = {
     "spacing of a million kilometres": (
         "fleets", fleet(FORMATION, "formation: {kind: point, spacing_m: 1.0e+9}"), "spacing_m = 1000000000"),
     "spacing yes": (
-        "fleets", fleet(FORMATION, "formation: {kind: point, spacing_m: yes}"), "spacing_m = True, expected no yes"),
+        "fleets", fleet(FORMATION, "formation: {kind: point, spacing_m: yes}"), "other than yes or no"),
     "offsets of a point": (
         "fleets", fleet(FORMATION, "formation: {kind: point, offsets_m: [[1, 0, 0], [-1, 0, 0]]}"), "offsets"),
     "radius of a point": ("fleets", fleet(FORMATION, "formation: {kind: point, radius_m: 3}"), "radius_m"),

@@ -22,7 +22,7 @@ class FileModel(BaseModel):
             entries = value if isinstance(value, list | tuple) else (value,)
             field = cls.model_fields.get(name) if any(isinstance(entry, bool) for entry in entries) else None
             if field is not None and not _takes_bool(field.annotation):
-                raise ValueError(f"{name} = {value}, expected no yes or no there")
+                raise ValueError(f"{name} = {value}; expected a value other than yes or no")
         return data
 
 

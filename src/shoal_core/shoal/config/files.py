@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -28,6 +28,11 @@ KINDS = (
     "paths",
     "thrusters",
 )
+
+
+DEEPEST = 50  # levels of lists and mappings in a file
+DEEPEST_SAFE = 1000  # that libyaml's recursion bears, with room
+MOST_VALUES = 1_000_000
 
 
 def config_roots() -> Iterator[Path]:
@@ -76,10 +81,21 @@ _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times 
 class _UniqueKeyLoader(_Loader):
     """YAML silently keeps the last of two equal keys; a vehicle with two masses is a mistake worth telling."""
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """PyYAML itself lets Python's own exceptions through for a 13th month or a tag that does not fit."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+            kind = str(node.tag).rpartition(":")[2]
+            shown = str(node.value)[:40] if isinstance(node, yaml.ScalarNode) else "this"
+            raise yaml.constructor.ConstructorError(None, None, f"'{shown}' is no {kind}", node.start_mark) from None
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str | int | float | bool | None):
+                raise yaml.constructor.ConstructorError(None, None, "a key is no text", key_node.start_mark)
             if key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"key '{key}' appears twice", key_node.start_mark)
             seen.add(key)
@@ -89,8 +105,9 @@ class _UniqueKeyLoader(_Loader):
 def read_yaml(path: Path) -> dict[str, Any]:
     """The file's mapping, or a ShoalError that says where it is not YAML."""
     try:
-        with path.open(encoding="utf-8") as stream:
-            data = yaml.load(stream, Loader=_UniqueKeyLoader)
+        text = path.read_text(encoding="utf-8")
+        _check_nesting(path, text)
+        data = yaml.load(text, Loader=_UniqueKeyLoader)
     except OSError as error:
         raise ShoalError(f"{path}: cannot be read ({error.strerror}); expected a YAML file") from None
     except UnicodeDecodeError:
@@ -98,12 +115,43 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "unreadable"
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
         raise ShoalError(f"{path}: not valid YAML{where}: {problem}; expected key: value pairs") from None
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"
         raise ShoalError(f"{path}: is {found}; expected a mapping of keys to values")
+    _check_size(path, data)
     return data
+
+
+def _check_nesting(path: Path, text: str) -> None:
+    """libyaml builds its nodes by recursion and takes the process with it where they are nested by the thousand."""
+    if sum(map(text.count, ("[", "{", "- ", "? "))) < DEEPEST_SAFE and len(text) < DEEPEST_SAFE**2 // 2:
+        return  # too short to be nested like that
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            _too_deep(path)
+
+
+def _check_size(path: Path, data: Any) -> None:
+    """Aliases (`*name`) make a few lines into billions of values, or into one that holds itself."""
+    values, depth, here = 0, 0, [data]
+    while here:
+        below = [
+            value for entry in here if isinstance(entry, dict | list | tuple)
+            for value in (entry.values() if isinstance(entry, dict) else entry)
+        ]  # fmt: skip
+        values, depth, here = values + len(below), depth + 1, below
+        if depth > DEEPEST:
+            _too_deep(path)
+        if values > MOST_VALUES:
+            raise ShoalError(f"{path}: has more than {MOST_VALUES} values; expected fewer")
+
+
+def _too_deep(path: Path) -> NoReturn:
+    raise ShoalError(f"{path}: is nested more than {DEEPEST} levels deep; expected a configuration file")
 
 
 def load_yaml(path: Path, model: type[Model]) -> Model:

@@ -10,6 +10,16 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+WORDS = {  # for what pydantic says in Python's
+    "string": "text",
+    "dictionary": "key: value pairs",
+    "mapping": "key: value pairs",
+    "tuple": "a list",
+    "list": "a list",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
 MOST = 5  # sentences; who has more mistakes than that begins with these
 
 
@@ -29,7 +39,7 @@ def _without_echoes(items: list[Any]) -> list[Any]:
 
 
 def _sentence(item: Any, model: type[BaseModel]) -> str:
-    key, kind, context = ".".join(map(str, item["loc"])), item["type"], item.get("ctx", {})
+    key, kind, context = ".".join(_named(part) for part in item["loc"]), item["type"], item.get("ctx", {})
     if kind == "missing":
         return f"{key}: missing; expected a value"
     value = item["input"]
@@ -46,6 +56,8 @@ def _sentence(item: Any, model: type[BaseModel]) -> str:
         return f"{shown}expected at {word} {count} of them"
     if kind == "string_pattern_mismatch":
         return f"{shown}expected {_pattern_in_words(context['pattern'])}"
+    if kind == "invalid_key":
+        return f"{'.'.join(map(_named, item['loc'][:-1]))}: key {_short(value)}: expected text".removeprefix(": ")
     message = str(item["msg"])
     if isinstance(value, dict) and message.startswith("Value error, "):
         # A check of a whole mapping names its keys itself; of a quantity, its number is what counts.
@@ -53,9 +65,15 @@ def _sentence(item: Any, model: type[BaseModel]) -> str:
     message = message.removeprefix("Value error, ")
     if message.startswith("Input should be "):
         message = "expected " + message.removeprefix("Input should be ")
+        message = re.sub(r"a valid (\w+)(?: or .*)?", lambda found: WORDS.get(found[1], found[0]), message)
     elif "expected" not in message:
         message = f"expected something else: {message}"
     return shown + message
+
+
+def _named(part: str | int, limit: int = 60) -> str:
+    text = str(part)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _pattern_in_words(pattern: str) -> str:
