@@ -52,7 +52,7 @@ def test_a_drawn_blueprint_is_taken_remembered_and_carried_out() -> None:
 @pytest.mark.parametrize(
     ("order", "why"),
     [
-        ('{"version": 1', "no JSON"),
+        ('{"version": 1', "not JSON"),
         (json.dumps(HOOK | {"rows": ["#?"]}), "expected only # and ."),
         (json.dumps(HOOK | {"rows": ["#.#", "..#"]}), "do not touch"),
         (json.dumps(HOOK | {"rows": ["##"]}), "has 2 cells, the platform 3 vessels; expected as many"),

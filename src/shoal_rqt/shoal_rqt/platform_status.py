@@ -8,9 +8,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.messages import topics
 from shoal.platform.blueprint import Cell
-from shoal.recordings.assembly_json import json_object
 
 MEMBER, WAITING = "member", "waiting"  # phases in which a vessel is not under way
 

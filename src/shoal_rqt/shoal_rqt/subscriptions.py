@@ -17,12 +17,13 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
+from shoal.config.json_text import json_object
 from shoal.errors import ShoalError
 from shoal.fleet.stop import StopState
 from shoal.frames import enu_to_ned
 from shoal.messages import topics
 from shoal.messages.topics import Topic
-from shoal.recordings.assembly_json import joining_from_json, json_object
+from shoal.recordings.assembly_json import joining_from_json
 from shoal.recordings.docking_json import order_from_json, status_from_json
 from shoal.recordings.placement_json import formation_from_json
 from shoal_ros import convert, endpoints

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.errors import ShoalError
 from shoal.platform.blueprint import Blueprint, Cell, load_blueprint
 from shoal.platform.planner import Move, building_order, reshaping
@@ -20,11 +20,7 @@ def ordered_blueprint(text: str) -> Blueprint:
     """A blueprint's name or file, or in braces what such a file would say, as JSON: one that was drawn elsewhere."""
     if not text.lstrip().startswith("{"):
         return load_blueprint(text)
-    try:
-        data: Any = json.loads(text)
-    except ValueError as error:
-        raise ShoalError(f"{WHERE}: {text[:40]!r} is no JSON ({error}); expected a blueprint, or its name") from None
-    drawn = validate(WHERE, data, Blueprint)
+    drawn = validate(WHERE, json_object(text, str(WHERE), "a blueprint, or its name"), Blueprint)
     drawn.check()
     return drawn
 

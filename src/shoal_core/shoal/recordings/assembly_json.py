@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from pydantic import Field, model_validator
 
 from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import validate
-from shoal.errors import ShoalError
+from shoal.config.json_text import json_object
 from shoal.estimation.timing_bank import TimingEstimate
 from shoal.fleet.handover import Knowledge
 from shoal.frames import flu_to_frd, frd_to_flu
@@ -157,14 +156,3 @@ def knowledge_from_json(text: str) -> Knowledge:
     timing = TimingEstimate(read.lag_s, read.delay_s, read.certainty)
     wrench, current = np.array(read.wrench_frd), np.array(read.current_ned_mps)
     return Knowledge(odometry, wrench, current, np.array(read.thrust_N), timing)
-
-
-def json_object(text: str, topic: str) -> dict[str, Any]:
-    """Or a ShoalError."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise ShoalError(f"{topic}: {text[:60]!r} is not JSON ({error}); expected an object") from None
-    if not isinstance(data, dict):
-        raise ShoalError(f"{topic}: {text[:60]!r} is no JSON object; expected one")
-    return data

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.frames import enu_to_ned, ned_to_enu
 from shoal.messages import topics
 from shoal.messages.docking import DockingFeedback, DockingOrder
-from shoal.recordings.assembly_json import json_object
 
 
 class _Order(FileModel):

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from shoal.config.file_model import FileModel, Vector
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.errors import ShoalError
 from shoal.frames import flu_to_frd, frd_to_flu
 from shoal.messages import topics
@@ -69,14 +70,7 @@ def formation_to_json(placement: Placement) -> str:
 
 def formation_from_json(text: str) -> Placement:
     """The other way round; a ShoalError with key, value and expectation when it cannot be believed."""
-    topic = topics.FORMATION.name
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise ShoalError(f"{topic}: {text[:60]!r} is not JSON ({error}); expected a formation") from None
-    if not isinstance(data, dict):
-        raise ShoalError(f"{topic}: {text[:60]!r} is no JSON object; expected a formation")
-    return formation_from_data(data)
+    return formation_from_data(json_object(text, topics.FORMATION.name, "a formation"))
 
 
 def formation_from_data(data: dict[str, Any]) -> Placement:

@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 
 from shoal.config.file_model import FileModel
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.messages import topics
 from shoal.messages.task_order import TaskOrder, TaskStatus
-from shoal.recordings.assembly_json import json_object
 
 
 class _Order(FileModel):

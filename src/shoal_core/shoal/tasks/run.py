@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.config.files import validate
+from shoal.config.json_text import json_object
 from shoal.control.registry import ControllerFile, load_controller_file
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.fleet.agent_settings import Timing
@@ -119,13 +119,7 @@ def about_run(spec: RunSpec, fleet: Fleet, condition: Condition, controller: Con
 
 def read_task_settings(text: str, what: str) -> dict[str, Any]:
     """From JSON, as parameters of nodes carry them."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise ShoalError(f"{what} = '{text[:60]}': is not JSON ({error}); expected an object") from None
-    if not isinstance(data, dict):
-        raise ShoalError(f"{what} = '{text[:60]}': is no JSON object; expected one")
-    return data
+    return json_object(text, what)
 
 
 def build_run(spec: RunSpec) -> Run:
