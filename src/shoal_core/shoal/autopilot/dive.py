@@ -46,8 +46,11 @@ def load_dive(name_or_path: str | Path) -> Dive:
     path = next((path for path in (Path(text), *shipped) if path.is_file()), Path(text))
     if not path.is_file():
         raise ShoalError(f"{path}: no such file; expected a CSV file with the columns {', '.join(COLUMNS)}")
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(line for line in file if not line.startswith("#")))
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(line for line in file if not line.startswith("#")))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ShoalError(f"{path}: cannot be read ({error}); expected a CSV file in UTF-8") from None
     if not rows or tuple(name.strip() for name in rows[0]) != COLUMNS:
         raise ShoalError(f"{path}: first line {rows[0] if rows else 'missing'}, expected {','.join(COLUMNS)}")
     values = np.array([_numbers(path, k, row) for k, row in enumerate(rows[1:], start=2)]).reshape(-1, len(COLUMNS))
