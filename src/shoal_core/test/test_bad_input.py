@@ -34,6 +34,7 @@ SIMULATE = {
     "no vehicles": (["--fleet", "0"], "fleet = 0; expected 1 to 64 vehicles"),
     "a negative number of vehicles": (["--fleet", "-3"], "fleet = -3; expected 1 to 64 vehicles"),
     "half a vehicle": (["--fleet", "2.5"], "fleet = 2.5; expected 1 to 64 vehicles"),
+    "a fleet of 300 letters": (["--fleet", "x" * 300], "fleets: .*is unknown"),
     "a misspelt condition": (["--condition", "defualt"], "'defualt' is unknown; did you mean 'default'"),
     "a misspelt path": (["--path", "circel"], "'circel' is unknown; did you mean 'circle'"),
     "a misspelt fleet": (["--fleet", "thre"], "'thre' is unknown; did you mean 'three'"),
@@ -105,6 +106,8 @@ FILES = {
     "a campaign without end": ("campaigns", "paths: [circle]\nduration_s: .inf\n", "duration_s = inf"),
     "a campaign of thirty years": ("campaigns", "paths: [circle]\nduration_s: 1.0e+9\n", "duration_s = 1000000000"),
     "a cell with a misspelt path": ("campaigns", "cells: [{path: circel}]\n", "'circel' is unknown"),
+    "a platform of 400 vessels": (
+        "blueprints", f"version: 1\nname: mine\nrows: ['{'#' * 400}']\n", "400 vessels, expected at most 64"),
     "a controller without a class": ("controllers", "version: 1\ncontroller: lqr\n", "controller = 'lqr'"),
 }  # fmt: skip
 
@@ -148,7 +151,9 @@ def test_files_are_refused_by_check_and_by_whatever_reads_them(name: str, tmp_pa
     assert_answered(checked, words)
     assert "mine.yaml" in checked.stderr
     option = {"fleets": "--fleet", "paths": "--path", "conditions": "--condition", "controllers": "--controller"}
-    if folder == "campaigns":
+    if folder == "blueprints":
+        assert_answered(run("platform", "plan", file), words)
+    elif folder == "campaigns":
         assert_answered(run("campaign", "run", file, "--out", tmp_path / "out"), words)
         assert not (tmp_path / "out").exists()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +44,8 @@ def load_dive(name_or_path: str | Path) -> Dive:
     """By name in config/dives, or a file; a ShoalError names the line and what was expected."""
     text = str(name_or_path)
     shipped = [root / "dives" / f"{text}.csv" for root in config_roots()]
-    path = next((path for path in (Path(text), *shipped) if path.is_file()), Path(text))
-    if not path.is_file():
+    path = next((path for path in (Path(text), *shipped) if os.path.isfile(path)), Path(text))
+    if not os.path.isfile(path):
         raise ShoalError(f"{path}: no such file; expected a CSV file with the columns {', '.join(COLUMNS)}")
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -52,7 +53,8 @@ def load_dive(name_or_path: str | Path) -> Dive:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ShoalError(f"{path}: cannot be read ({error}); expected a CSV file in UTF-8") from None
     if not rows or tuple(name.strip() for name in rows[0]) != COLUMNS:
-        raise ShoalError(f"{path}: first line {rows[0] if rows else 'missing'}, expected {','.join(COLUMNS)}")
+        found = ",".join(rows[0])[:200] if rows else "missing"
+        raise ShoalError(f"{path}: first line {found!r}, expected {','.join(COLUMNS)}")
     values = np.array([_numbers(path, k, row) for k, row in enumerate(rows[1:], start=2)]).reshape(-1, len(COLUMNS))
     if len(values) < 4 or (np.diff(values[:, 0]) <= 0).any():
         raise ShoalError(f"{path}: t_s: {len(values)} lines, expected at least 4 with increasing times")
@@ -80,5 +82,5 @@ def _numbers(path: Path, line: int, row: list[str]) -> list[float]:
     except ValueError:
         found = []
     if len(found) != len(COLUMNS) or not np.isfinite(found).all():
-        raise ShoalError(f"{path}: line {line}: {','.join(row)!r}, expected {len(COLUMNS)} numbers")
+        raise ShoalError(f"{path}: line {line}: {','.join(row)[:80]!r}, expected {len(COLUMNS)} numbers")
     return found

@@ -56,13 +56,13 @@ def list_configs(kind: str) -> list[str]:
 def find_config(kind: str, name_or_path: str | Path) -> Path:
     """A path if it exists, else the shipped file of that name."""
     path = Path(name_or_path)
-    if path.is_file():
+    if os.path.isfile(path):  # unlike Path.is_file, also says no to a name that no file can have
         return path
     if path.suffix in {".yaml", ".yml"} or len(path.parts) > 1:
         raise ShoalError(f"{path}: file not found; expected a YAML file of kind '{kind}'")
     for root in config_roots():
         candidate = root / kind / f"{name_or_path}.yaml"
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return candidate
     raise ShoalError(f"{kind}: {unknown(str(name_or_path), list_configs(kind), 'a file')}")
 
@@ -71,8 +71,8 @@ def unknown(name: str, known: Sequence[str], else_: str) -> str:
     """`'defualt' is unknown; did you mean 'default'?`, or all names there are when none is near."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.72)
     if close:
-        return f"'{name}' is unknown; did you mean '{close[0]}'? (expected {else_} or a known name)"
-    return f"'{name}' is unknown; expected {else_} or one of: {', '.join(known) or 'none'}"
+        return f"'{name[:80]}' is unknown; did you mean '{close[0]}'? (expected {else_} or a known name)"
+    return f"'{name[:80]}' is unknown; expected {else_} or one of: {', '.join(known) or 'none'}"
 
 
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster where libyaml is built in

@@ -20,13 +20,14 @@ WORDS = {  # for what pydantic says in Python's
     "number": "a number",
     "boolean": "true or false",
 }
+LONGEST = 700  # letters of a sentence: values may be as long as they like
 MOST = 5  # sentences; who has more mistakes than that begins with these
 
 
 def describe(path: Path, error: ValidationError, model: type[BaseModel]) -> str:
     """One line per mistake, e.g. `x.yaml: mass_kg = -3: expected greater than 0`."""
     items = _without_echoes(error.errors(include_url=False))
-    lines = [f"{path}: {_sentence(item, model)}" for item in items[:MOST]]
+    lines = [f"{path}: {_named(_sentence(item, model), LONGEST)}" for item in items[:MOST]]
     if len(items) > MOST:
         lines.append(f"{path}: and {len(items) - MOST} more")
     return "\n".join(lines)
@@ -65,6 +66,7 @@ def _sentence(item: Any, model: type[BaseModel]) -> str:
     message = message.removeprefix("Value error, ")
     if message.startswith("Input should be "):
         message = "expected " + message.removeprefix("Input should be ")
+        message = re.sub(r", (unable to parse|got a number).*", "", message)
         message = re.sub(r"a valid (\w+)(?: or .*)?", lambda found: WORDS.get(found[1], found[0]), message)
     elif "expected" not in message:
         message = f"expected something else: {message}"

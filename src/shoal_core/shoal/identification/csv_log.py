@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,9 +78,8 @@ class _Table:
     def column(self, name: str) -> Array:
         """What is no number is NaN."""
         if name not in self._names:
-            raise ShoalError(
-                f"{self.map}: column '{name}' is not in {self._file}; expected one of {', '.join(self._names)}"
-            )
+            known = ", ".join(self._names)[:500]
+            raise ShoalError(f"{self.map}: column '{name}' is not in {self._file}; expected one of {known}")
         i = self._names.index(name)
         return np.array([_number(row[i]) if i < len(row) else np.nan for row in self.rows])
 
@@ -90,9 +90,10 @@ class _Table:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return float("nan")
+    return value if math.isfinite(value) else float("nan")
 
 
 def _states(table: _Table, mapping: ColumnMap) -> Array:

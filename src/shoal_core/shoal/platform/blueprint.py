@@ -20,6 +20,7 @@ from shoal.vehicles.description import load_vehicle
 
 Cell = tuple[int, int]
 SIDES: tuple[Cell, ...] = ((0, -1), (0, 1), (-1, 0), (1, 0))  # port, starboard, astern, ahead
+MOST_VESSELS = 64  # as in a fleet; planning takes minutes from some hundreds on
 OFF_M = 0.005  # that a pose may be off its cell
 
 
@@ -50,7 +51,7 @@ class Blueprint(FileModel):
     type: str = Field(default="delfia1", description="vehicle that fills a cell")
     types: dict[str, str] = Field(default_factory=dict, description="letters in rows: other vehicles")
     rows: tuple[str, ...] = Field(default=(), max_length=50)
-    poses: tuple[BlueprintPose, ...] = Field(default=(), max_length=500)
+    poses: tuple[BlueprintPose, ...] = Field(default=(), max_length=MOST_VESSELS)
 
     @model_validator(mode="after")
     def _drawn_once(self) -> Blueprint:
@@ -69,6 +70,8 @@ class Blueprint(FileModel):
                 raise ValueError(f"rows has '{row}', expected only # and .{also}")
         if self.rows and not any(set(row) - {"."} for row in self.rows):
             raise ValueError("rows has no #, expected at least one")
+        if (count := sum(len(row) - row.count(".") for row in self.rows)) > MOST_VESSELS:
+            raise ValueError(f"rows has {count} vessels, expected at most {MOST_VESSELS}")
         return self
 
     @property
