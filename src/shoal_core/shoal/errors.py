@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class ShoalError(Exception):
     """Bad input. The message names the file or topic, the key, the value and the expectation."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(re.sub(r"\S{400,}", lambda found: f"{found[0][:100]}…", message))  # nobody reads 5000 digits
 
 
 class ShoalWarning(UserWarning):

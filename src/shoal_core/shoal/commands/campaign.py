@@ -46,7 +46,7 @@ def run_command(
             outcome = run_campaign(campaign, out, workers=workers or os.cpu_count() or 1, scheduler=scheduler,
                                    retry_crashed=retry_crashed, file=path, progress=bar.update)  # fmt: skip
     except KeyboardInterrupt:
-        print_warning(f"stopped; what is finished is kept in {out}, the same command goes on")
+        print_warning(f"stopped; what is finished is kept in {out}, repeat the command to resume")
         raise typer.Exit(130) from None
     console().print(
         f"{outcome.asked} runs, {outcome.made} made now; failed {outcome.failed}, of which crashed {outcome.crashed}\n"

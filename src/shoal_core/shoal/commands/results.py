@@ -49,7 +49,7 @@ def results(
                 with Progress(part.name) as bar:
                     run_campaign(part.campaign, own, workers=count, file=part.name, progress=bar.update)
         except KeyboardInterrupt:
-            print_warning(f"stopped; what is finished is kept in {folder}, the same command goes on")
+            print_warning(f"stopped; what is finished is kept in {folder}, repeat the command to resume")
             raise typer.Exit(130) from None
         html, summary = write_report(own)
         (docs / part.name).mkdir(parents=True, exist_ok=True)
