@@ -21,6 +21,7 @@ from shoal.vehicles.description import Vehicle, load_vehicle
 from shoal.vehicles.functions import VehicleModel
 
 PATHS, CONDITIONS, SWUM_S = ("circle", "torus"), ("default", "current_05_waves"), 40.0
+CELLS = tuple((condition, path) for condition in CONDITIONS for path in PATHS)
 METRICS = ("rmse_m", "thrust_rms_N", "thrust_activity_N")
 
 
@@ -53,7 +54,7 @@ def closed_loops(
     seeds: Sequence[int],
     level: float | None,
     swum_s: float = SWUM_S,
-    cells: Sequence[tuple[str, str]] = tuple((c, p) for c in CONDITIONS for p in PATHS),
+    cells: Sequence[tuple[str, str]] = CELLS,
 ) -> Iterator[ClosedLoop]:
     """Plant by plant: excited in `condition`, fitted, then steered by the fleet file's controller in each of `cells`
     (condition, path), twice. The identified numbers are those of the file that `--out` writes."""
