@@ -78,7 +78,7 @@ class Station(QtWidgets.QWidget):
         right = QtWidgets.QWidget()
         right.setMinimumWidth(374)
         beside = QtWidgets.QVBoxLayout(right)
-        beside.setContentsMargins(0, 0, 0, 0)
+        beside.setContentsMargins(6, 0, 0, 0)  # from the splitter
         beside.setSpacing(2)
         beside.addWidget(TabRows(self.tabs))
         beside.addWidget(self.tabs, 1)

@@ -116,6 +116,8 @@ def style_sheet(theme: Theme) -> str:
         border-bottom: 3px solid transparent; color: {t.quiet}; }}
     QPushButton#tab:checked {{ color: {t.ink}; border-bottom: 3px solid {t.accent}; }}
     QPushButton#tab:hover, QPushButton#tab:focus {{ color: {t.accent}; }}
+    QListView::indicator:unchecked, QCheckBox::indicator:unchecked {{ background: {t.panel}; width: 11px; height: 11px;
+        border: 1px solid {t.quiet}; border-radius: 2px; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ border: none; background: transparent; }}
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {t.line}; border-radius: 4px; min-height: 30px; }}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -162,12 +163,21 @@ def test_test_phase_and_setpoint_are_in_the_bar_whatever_the_tab(station: Statio
     for index in range(station.tabs.count()):
         station.tabs.setCurrentIndex(index)
         send(station, updates.ReferenceUpdate(preview), updates.TestUpdate(status))
-        assert station.bar.note.text() == "circle, running: 31 of 130 s"
+        assert station.bar.note.text().endswith("circle, running: 31 of 130 s")  # behind what a slow machine lost
         assert station.bar.setpoint.text() == "setpoint N 1.2  E -2.0  depth 6.5 m"
     send(station, updates.TestUpdate(status | {"state": "waiting", "countdown_s": 3.2}))
-    assert station.bar.note.text() == "circle, getting ready: starts in 3 s"
+    assert station.bar.note.text().endswith("circle, getting ready: starts in 3 s")
+
+
+def test_a_test_stays_in_the_bar_behind_what_matters_more(station: Station) -> None:
+    send(station, updates.TestUpdate({"state": "running", "test": "circle", "t_s": 31.2, "duration_s": 130.0}))
+    vehicle = station.model.vehicles["rov2"]
+    assert vehicle.received_s is not None
+    vehicle.received_s -= 60.0
+    send(station)
+    assert re.fullmatch(r"lost: .*rov2  ·  circle, running: 31 of 130 s", station.bar.note.text())
     send(station, updates.StopUpdate("/rov1/mpc", StopState(5, True, "/fleet/stop")))
-    assert station.bar.note.text().startswith("STOP 5")  # more important than a test
+    assert station.bar.note.text() == "STOP 5 by /fleet/stop  ·  circle, running: 31 of 130 s"
 
 
 def test_the_whole_path_of_a_test_is_drawn_and_goes_with_it(station: Station) -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("PySide6.QtTest")
 from PySide6 import QtTest
 
 from offline_station import LEFT, opened, send, state
+from shoal.fleet.stop import StopState
 from shoal_rqt import updates
 from shoal_rqt.qt import Qt, QtCore, application
 from shoal_rqt.station import Station
@@ -41,6 +42,40 @@ def test_all_tabs_and_buttons_are_in_sight_at_rqts_first_size(station: Station) 
     view = station.view
     for tool in (view.adding, view.following, view.fit_button, view.clear_button):
         assert tool.width() >= tool.sizeHint().width(), tool.text()  # else its text is cut
+
+
+@pytest.mark.parametrize("size", [(760, 571), (1024, 640)])
+def test_what_the_bar_says_of_a_stop_is_never_cut(station: Station, size: tuple[int, int]) -> None:
+    station.resize(*size)
+    send(station, updates.StopUpdate("/rov1/mpc", StopState(3, True, "/fleet/stop")))
+    send(station, updates.StopUpdate("/dynamics", StopState(2)))  # the buttons have their places now
+    bar = station.bar
+    words = "STOP 3 by /fleet/stop; not stopped yet: /dynamics"
+    assert bar.note.text() == words
+    shown = bar.whole if bar.whole.isVisible() else bar.note
+    assert words in shown.text()
+    line = shown.fontMetrics().boundingRect(
+        QtCore.QRect(0, 0, shown.width(), 1000), int(Qt.TextFlag.TextWordWrap), shown.text()
+    )
+    assert line.width() <= shown.width() and line.height() <= shown.height()
+    assert (station.width(), station.height()) == size
+    send(station, updates.StopUpdate("/dynamics", StopState(4)), updates.StopUpdate("/rov1/mpc", StopState(4)))
+    send(station)
+    assert not bar.whole.isVisible()
+
+
+@pytest.mark.parametrize("theme", list(THEMES.values()), ids=lambda t: t.name)
+def test_an_empty_tick_box_is_in_sight(station: Station, theme: Any) -> None:
+    """Its edge stands out from the list; in the dark it did not."""
+    station.apply_theme(theme)
+    station.tabs.setCurrentWidget(station.test_panel)
+    send(station)
+    tests = station.test_panel.tests
+    row = next(r for r in range(tests.count()) if tests.item(r).checkState() == Qt.CheckState.Unchecked)
+    place = tests.visualItemRect(tests.item(row))
+    image = tests.viewport().grab(QtCore.QRect(place.left(), place.top(), 18, place.height())).toImage()
+    greys = [image.pixelColor(x, y).lightness() for x in range(image.width()) for y in range(image.height())]
+    assert max(greys) - min(greys) > 60
 
 
 def test_names_of_vehicles_side_by_side_do_not_cover_each_other(station: Station) -> None:

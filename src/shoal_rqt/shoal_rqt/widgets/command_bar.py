@@ -31,8 +31,12 @@ class CommandBar(QtWidgets.QFrame):
         super().__init__()
         self.setObjectName("bar")
         self._model, self._link = model, link
-        row = QtWidgets.QHBoxLayout(self)
-        row.setContentsMargins(8, 5, 8, 5)
+        rows = QtWidgets.QVBoxLayout(self)
+        rows.setContentsMargins(8, 5, 8, 5)
+        rows.setSpacing(2)
+        row = QtWidgets.QHBoxLayout()
+        row.setSpacing(6)
+        rows.addLayout(row)
         self.modes: dict[str, QtWidgets.QPushButton] = {}
         for mode, (text, tip) in MODES.items():
             button = QtWidgets.QPushButton(text)
@@ -65,6 +69,10 @@ class CommandBar(QtWidgets.QFrame):
         row.addWidget(self.release)
         row.addWidget(self.stop_button)
         self.release.setVisible(False)
+        self.whole = label("", "bad")  # what had no room beside the buttons, over the whole width
+        self.whole.setWordWrap(True)
+        self.whole.setVisible(False)
+        rows.addWidget(self.whole)
 
     def stop(self) -> None:
         """Zero thrust. The setpoint holds: one that moved on meanwhile would pull the fleet along after the release."""
@@ -105,6 +113,7 @@ class CommandBar(QtWidgets.QFrame):
         self.time.setText("no time yet" if model.t_s is None else f"{model.t_s:.1f} s")
         self.setpoint.setText(setpoint_sentence(model.preview))
         self._show_situation(wall_s)
+        self._show_what_is_cut()
         self.release.setVisible(model.stop.releasable is not None or model.stop.requested)
         if self.stop_button.property("stopped") != (stopped := "true" if model.stopped else "false"):
             self.stop_button.setProperty("stopped", stopped)
@@ -115,14 +124,25 @@ class CommandBar(QtWidgets.QFrame):
 
     def _show_situation(self, wall_s: float) -> None:
         stop = self._model.stop.sentence()
-        self.note.setText(stop or self._situation(wall_s))
+        test = test_sentence(self._model.test)
+        # A test stays in sight beside whatever goes wrong during it; what matters more comes first.
+        self.note.setText("  ·  ".join(words for words in (stop or self._situation(wall_s), test) if words))
         self.note.setToolTip(self.note.text())
         if self.note.objectName() != (look := "bad" if stop else "quiet"):
             self.note.setObjectName(look)
             restyle(self.note)
 
+    def _show_what_is_cut(self) -> None:
+        cut = [at.text() for at in (self.note, self.setpoint)
+               if at.fontMetrics().horizontalAdvance(at.text()) > at.width()]  # fmt: skip
+        self.whole.setText("  ·  ".join(cut))
+        self.whole.setVisible(bool(cut))
+        if self.whole.objectName() != self.note.objectName():
+            self.whole.setObjectName(self.note.objectName())
+            restyle(self.whole)
+
     def _situation(self, wall_s: float) -> str:
-        """The most important thing in a few words."""
+        """The most important thing in a few words; empty when a test is all there is to say."""
         model = self._model
         lost = [v.name for v in model.vehicles.values() if v.is_lost(wall_s)]
         if model.clock_has_stopped(wall_s):
@@ -135,7 +155,7 @@ class CommandBar(QtWidgets.QFrame):
             return "no guidance: the fleet holds"
         count = len(model.vehicles)
         task = "a task moves the fleet" if model.mode == "task" else ""
-        return test_sentence(model.test) or task or f"{count} vehicle{'s' if count != 1 else ''}"
+        return task or ("" if test_sentence(model.test) else f"{count} vehicle{'s' if count != 1 else ''}")
 
 
 def test_sentence(status: Mapping[str, Any]) -> str:

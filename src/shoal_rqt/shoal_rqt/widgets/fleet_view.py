@@ -34,7 +34,7 @@ class FleetView(QtWidgets.QWidget):
         self._fitted = False
         self.above, self.side = pg.PlotWidget(), pg.PlotWidget()
         self._set_up(self.above, "north x (m)", "east y (m)")
-        self._set_up(self.side, "depth z (m)", "east y (m)")
+        self._set_up(self.side, "depth (m)", "east y (m)")
         self.above.getPlotItem().setAspectLocked(True)
         self.side.getPlotItem().invertY(True)
         self.side.setXLink(self.above)
