@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from shoal.assembly.file import load_assembly
 from shoal.vehicles.description import load_vehicle
+from shoal_gazebo.assembly_model import render_assembly
+from shoal_gazebo.bringup import prepare
 from shoal_gazebo.generate import shipped_water
 from shoal_gazebo.render import render_model
 
@@ -91,11 +94,35 @@ def test_added_mass_is_all_that_needs_1_10() -> None:
 
 
 # System libraries of gz-sim 7 that our files may use, by what stands between `gz-sim-` and `-system`.
-GARDEN = {"buoyancy", "hydrodynamics", "odometry-publisher", "physics"}
+GARDEN = {"buoyancy", "detachable-joint", "hydrodynamics", "odometry-publisher", "physics"}
 GARDEN |= {"scene-broadcaster", "sensors", "thruster", "user-commands"}
+# Parts of its window, of gz-gui 7 and gz-sim 7.
+GARDEN_WINDOW = {"CameraTracking", "EntityContextMenuPlugin", "EntityTree", "GzSceneManager", "InteractiveViewControl"}
+GARDEN_WINDOW |= {"MarkerManager", "MinimalScene", "SelectEntities", "VisualizationCapabilities"}
+GARDEN_WINDOW |= {"WorldControl", "WorldStats"}
+
+
+def systems(text: str) -> set[str]:
+    """By their libraries; whatever else is plugged in belongs to the window."""
+    libraries = re.findall(r'<plugin\b[^>]*filename="([^"]*)"', text)
+    assert len(libraries) == text.count("<plugin")
+    found = {name: re.fullmatch(r"gz-sim-([a-z-]+)-system", name) for name in libraries}
+    assert {name for name, match in found.items() if match is None} <= GARDEN_WINDOW
+    return {match[1] for match in found.values() if match}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.parent.name + "/" + p.name)
 def test_systems_are_gardens(path: Path) -> None:
-    used = set(re.findall(r'filename="gz-sim-([a-z-]+)-system"', path.read_text(encoding="utf-8")))
+    used = systems(path.read_text(encoding="utf-8"))
     assert used and used <= GARDEN
+
+
+def test_systems_of_what_is_rendered_for_a_run_are_gardens(tmp_path: Path) -> None:
+    """Latches, cameras, vessels, an assembly's detachable joints; and their SDF is 1.10 or older."""
+    texts = [render_assembly(load_assembly("vessels_3x1"), shipped_water(), detachable=True)]
+    for fleet, options in (("two", {"docking": True}), ("vessels3", {"docking": True, "camera": False})):
+        ready = prepare(fleet, "tank", tmp_path / fleet, **options)
+        texts += [spawn.model_file.read_text(encoding="utf-8") for spawn in ready.spawns]
+    assert all({"1.9", "1.10"} >= set(re.findall(r'<sdf version="([^"]*)"', text)) for text in texts)
+    used = [systems(text) for text in texts]
+    assert all(used) and set.union(*used) <= GARDEN and "detachable-joint" in set.union(*used)
