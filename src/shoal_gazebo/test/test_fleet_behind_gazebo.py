@@ -21,9 +21,12 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: its wheels exist for x86-64 Linux only")
 from std_msgs.msg import Bool, Float64, UInt64
 
+from shoal.evaluation.metrics import summarise
 from shoal.fleet.stop import StopState
 from shoal.frames import tilt_rad
+from shoal.guidance.path_file import load_path
 from shoal.messages import topics
+from shoal.recordings.bag_reader import read_runs
 from shoal_gazebo.bringup import prepare
 from shoal_gazebo.nodes import gazebo_nodes, swimming_nodes
 from shoal_ros import convert, endpoints
@@ -34,7 +37,8 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 HERE = Path(__file__).parent
 THRUSTERS = tuple(f"thruster{i}" for i in range(1, 9))
 PERIODS = 4  # of control in 0.2 s
-SWIM_S = float(os.environ.get("SHOAL_GAZEBO_SWIM_S", "12"))  # 125 s: the whole circle
+SWIM_S = float(os.environ.get("SHOAL_GAZEBO_SWIM_S", "12"))  # 195 s: the whole test, and its verdict
+WHOLE = SWIM_S >= 190.0
 SETTLE_S = 3.0  # after the setpoint's first half metre
 
 
@@ -73,7 +77,9 @@ class Sea:
         self.names = ready.fleet.names
         state_dir = str(folder / "state")
         beside = [spec for spec in gazebo_nodes(ready, state_dir) if spec.package != "ros_gz_bridge"]
-        swimming = swimming_nodes(ready, **believed, path="circle", display=False, ready_s=1.0, state_dir=state_dir)
+        self.recording = folder / "recording" if WHOLE else None
+        swimming = swimming_nodes(ready, **believed, path="circle", display=False, ready_s=1.0, state_dir=state_dir,
+                                  record=str(self.recording or ""))  # fmt: skip
         self.specs = {spec.full_name: spec for spec in (*beside, *swimming)}
         self.setpoints = harness.listen(topics.SETPOINT)
         self.wanted: list[tuple[float, np.ndarray]] = []  # the setpoint with its time
@@ -128,7 +134,7 @@ class Sea:
     def pass_s(self, seconds: float) -> None:
         """Of the fleet's time."""
         end = self.t_s + seconds
-        self.h.spin(lambda: self.t_s > end, f"{seconds} s of simulated time", wall_s=240.0)
+        self.h.spin(lambda: self.t_s > end, f"{seconds} s of simulated time", wall_s=240.0 + 6 * seconds)
 
     def setpoint(self) -> np.ndarray:
         return convert.from_pose(self.setpoints[-1].pose)[0]
@@ -168,16 +174,27 @@ def test_the_fleet_swims_the_circle_level_and_a_dead_controllers_thrusters_stop(
     begun_s, before_s, wall_s = sea.t_s, sea.cpu_s("/thrust_watchdog"), time.monotonic()
     sea.pass_s(SWIM_S)
     error_m = sea.path_error_m(begun_s)
-    share = (sea.cpu_s("/thrust_watchdog") - before_s) / (time.monotonic() - wall_s)
+    wall_s = time.monotonic() - wall_s
+    # Of the fleet's time: where a busy machine makes the stand-in slower than real time, the wall's would flatter it.
+    share = (sea.cpu_s("/thrust_watchdog") - before_s) / (sea.t_s - begun_s)
+    pace = (sea.t_s - begun_s) / wall_s
     figures = (
         f"{fleet}: path error RMS {np.sqrt(np.mean(error_m**2)):.4f} m, largest {error_m.max():.4f} m; largest "
-        f"tilt {sea.tilt_deg} deg at {sea.tilted_s} s of {begun_s:.1f}; watchdog {100 * share:.1f} % of a core"
+        f"tilt {sea.tilt_deg} deg at {sea.tilted_s} s of {begun_s:.1f}; watchdog {100 * share:.1f} % of a core "
+        f"(seen at {pace:.2f} times real time)"
     )
     print(figures)
     assert len(error_m) > 10 * SWIM_S and np.sqrt(np.mean(error_m**2)) <= 0.03, figures
     assert share <= 0.05, figures
     assert all(sea.pushing(name) for name in sea.names)
     assert max(sea.tilt_deg.values()) < 10.0, sea.tilt_deg  # with a believed lag of 0.15 s they roll over
+    if sea.recording is not None:
+        harness.children["/recorder"].signal(signal.SIGINT)
+        assert harness.children["/recorder"].wait(60)
+        (verdict,) = map(summarise, read_runs(sea.recording))
+        print(f"{fleet}: {verdict.duration_s:.0f} s judged, path error RMS {verdict.value('rmse_m')} m")
+        assert not verdict.failed, verdict.failure
+        assert verdict.duration_s > 0.95 * load_path("circle").duration_s
 
     sea.kill("/rov1/mpc")  # it sends no last zeros
     harness.spin(lambda: sea.thrust["rov1", "thruster1"].read() and not sea.pushing("rov1"), "the watchdog")

@@ -52,6 +52,8 @@ def find_fleet(domain: int | None, network: bool, keystore: Path | None) -> int:
     if not os.environ.get("ROS_DOMAIN_ID"):
         os.environ["ROS_DOMAIN_ID"] = "0"
     number = chosen_domain().number
-    here = " (a fleet of `shoal up` runs there)" if number in running_domains() else ""
-    print(f"ROS_DOMAIN_ID={number}{here}", flush=True)
+    found = running_domains()
+    here = " (a fleet of `shoal up` runs there)" if number in found else ""
+    none = "" if found else "; no fleet of `shoal up` runs on this machine"
+    print(f"ROS_DOMAIN_ID={number}{here}{none}", flush=True)
     return number
