@@ -65,6 +65,7 @@ pictures: setup  ## those of README and docs/
 	@$(BIN)/shoal picture platform --seed 301 --out docs/images/platform.png | tail -1
 	@$(BIN)/shoal simulate --path circle --duration 60 --plot docs/images/run.png | tail -1
 	@$(BIN)/shoal gui --screenshots docs/images | tail -1
+	@$(BIN)/python tools/rerun_pictures.py docs/images
 
 lint: setup  ## ruff, mypy, the order of the rooms and the links between pages
 	@$(BIN)/ruff check .

@@ -15,15 +15,22 @@ from PIL import Image
 from shoal.errors import ShoalError
 from shoal.evaluation.metrics import summarise
 from shoal.evaluation.run_directory import write_run
+from shoal.frames import ned_to_enu
 from shoal.messages.state import ATTITUDE, POSITION
 from shoal.recordings.run_messages import write_bag
-from shoal.reports import rerun_scene
+from shoal.reports import rerun_picture, rerun_scene
 from shoal.reports.rerun_view import save_rrd
 from shoal.reports.view import frame_indices, load_run, save_animation, save_still, show_animation
 from shoal.reports.view_scene import LOST, SEES, Scene, _cone
 from synthetic_runs import make_record
 
 RECORD = make_record(duration_s=10.0)
+needs_rerun = pytest.mark.skipif(
+    not rerun_scene.available(), reason="rerun-sdk is not installed (requirements-view.txt)"
+)
+needs_vulkan = pytest.mark.skipif(
+    not list(Path("/usr/share/vulkan/icd.d").glob("*.json")), reason="no Vulkan driver (Debian: mesa-vulkan-drivers)"
+)
 
 
 def test_frames_follow_speed_and_fps() -> None:
@@ -109,7 +116,7 @@ def test_a_rosbag_can_be_replayed(tmp_path: Path) -> None:
     assert found.names == RECORD.names and found.duration_s == pytest.approx(RECORD.duration_s, abs=0.5)
 
 
-@pytest.mark.skipif(not rerun_scene.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+@needs_rerun
 def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
     save_rrd(RECORD, tmp_path / "run.rrd")
     assert [p.name for p in tmp_path.iterdir()] == ["run.rrd"]
@@ -122,7 +129,7 @@ def test_rerun_gets_vehicles_plans_and_plots(tmp_path: Path) -> None:
         assert f"/{entity}" in done.stdout, entity
 
 
-@pytest.mark.skipif(not rerun_scene.available(), reason="rerun-sdk is not installed (requirements-view.txt)")
+@needs_rerun
 def test_rerun_gets_joints_loads_and_what_the_ports_cameras_see(tmp_path: Path) -> None:
     run = make_record(duration_s=6.0, separation_m=0.7, about={"fleet": "two", "task": "dock, undock=True"})
     idle = {name: np.zeros((len(run.times_s), 8)) for name in run.names}
@@ -149,6 +156,47 @@ def test_without_rerun_the_way_to_it_is_named(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ShoalError, match=r"Rerun is not installed; expected .*requirements-view.txt"):
         save_rrd(RECORD, tmp_path / "run.rrd")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_eye_of_a_picture_has_all_vehicles_before_it() -> None:
+    for record in (RECORD, replace(RECORD, states=np.repeat(RECORD.states[:, :1], 2, axis=1))):  # apart; at one place
+        eye, target = rerun_picture.eye_at(record, 5.0)
+        now = ned_to_enu(record.states[50][:, POSITION])
+        np.testing.assert_allclose(target, now.mean(axis=0))
+        away = target - eye
+        assert eye[2] > target[2] and np.linalg.norm(away) > 1.5
+        for place in now:  # within 40 degrees of where it looks
+            ray = place - eye
+            assert ray @ away > np.cos(np.radians(40.0)) * np.linalg.norm(ray) * np.linalg.norm(away)
+    nowhere = replace(RECORD, states=np.full_like(RECORD.states, np.nan))
+    with pytest.raises(ShoalError, match="no vehicle has a position 5 s into the run"):
+        rerun_picture.eye_at(nowhere, 5.0)
+
+
+@needs_rerun
+def test_a_viewer_that_does_not_start_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, expected in (
+        ("no graphics adapter was found", "mesa-vulkan-drivers"),
+        ("oh", "expected a picture; .*oh"),
+    ):
+        words = [sys.executable, "-c", f"print({said!r})"]
+        monkeypatch.setattr(rerun_scene, "viewer_command", lambda *_, words=words, **__: words)
+        with pytest.raises(ShoalError, match=expected):
+            rerun_picture.save_picture(RECORD, tmp_path / "run.png", 5.0)
+    assert not list(tmp_path.iterdir())
+
+
+@needs_rerun
+@needs_vulkan
+@pytest.mark.slow
+def test_rerun_draws_both_vehicles_in_their_colours(tmp_path: Path) -> None:
+    rerun_picture.save_picture(RECORD, tmp_path / "run.png", 5.0)
+    with Image.open(tmp_path / "run.png") as image:
+        assert image.size == rerun_picture.SIZE
+        scene = np.asarray(image.convert("RGB"), dtype=float)[60:600, :760]  # left of the plots
+    red, green, blue = scene[..., 0], scene[..., 1], scene[..., 2]
+    assert np.count_nonzero((blue > red + 60) & (blue > green + 20)) > 300  # the first one's blue
+    assert np.count_nonzero((red > blue + 60) & (red > green + 40)) > 300  # the second one's vermillion
 
 
 def test_mistakes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

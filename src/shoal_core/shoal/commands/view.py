@@ -16,7 +16,7 @@ def view(
         "--save",
         "-s",
         callback=FILM,
-        help="Instead of a window: .gif or .mp4 film, .rrd for Rerun, .png for one instant.",
+        help="Instead of a window: .gif or .mp4 film, .rrd for Rerun, .png: one instant (--viewer rerun: of Rerun).",
     ),
     speed: float = typer.Option(20.0, min=0.1, help="Simulated seconds per second of film."),
     fps: float = typer.Option(10.0, min=1.0, max=60.0, help="Pictures per second."),
@@ -32,7 +32,7 @@ def view(
 
     from shoal.console import out, print_warning
     from shoal.errors import ShoalError
-    from shoal.reports import rerun_scene, rerun_view
+    from shoal.reports import rerun_picture, rerun_scene, rerun_view
     from shoal.reports.view import has_display, load_run, save_animation, save_still, show_animation
 
     record = load_run(run)
@@ -55,6 +55,8 @@ def view(
     target = save or run / "replay.gif"
     if target.suffix.lower() == ".rrd":
         rerun_view.save_rrd(record, target)
+    elif target.suffix.lower() == ".png" and viewer == "rerun":
+        rerun_picture.save_picture(record, target, record.duration_s / 2 if at_s is None else at_s)
     elif target.suffix.lower() == ".png":
         save_still(record, target, record.duration_s / 2 if at_s is None else at_s)
     else:

@@ -25,6 +25,7 @@ BODY_M = (0.46, 0.58, 0.26)  # a BlueROV2 Heavy, where the fleet file is not kno
 PORT_CONE_M = 2.0
 CONE_M, CONE_EDGES = 1.2, 12
 TIMELINE = "time"
+HARD = "#e6194b"  # no vehicle's colour, and to be seen on a light and a dark ground
 HOW_TO_GET_IT = "`.venv/bin/pip install --no-deps -r requirements-view.txt` (500 MB, Python 3.11 or newer)"
 
 
@@ -45,16 +46,17 @@ def viewer_command(*arguments: str, web: bool = False) -> list[str]:
     return [sys.executable, "-m", "rerun", "--bind", "127.0.0.1", *(["--web-viewer"] if web else []), *arguments]
 
 
-def layout(with_joints: bool) -> Any:
-    """The scene on the left, plots over time on the right."""
+def layout(with_joints: bool, with_sight: bool = True, eye: tuple[Array, Array] | None = None) -> Any:
+    """The scene on the left, plots over time on the right. `eye`: where from and at what, else as Rerun chooses."""
     blueprint: Any = importlib.import_module("rerun.blueprint")
     plots = blueprint.Vertical(
-        blueprint.TimeSeriesView(origin="sight", name="Sight angles, °"),
+        *([blueprint.TimeSeriesView(origin="sight", name="Sight angles, °")] if with_sight else []),
         blueprint.TimeSeriesView(origin="distance", name="Distances, m"),
         blueprint.TimeSeriesView(origin="depth", name="Depth, m"),
         *([blueprint.TimeSeriesView(origin="joint", name="Force in the joints, N")] if with_joints else []),
     )
-    scene = blueprint.Spatial3DView(origin="world", name="Fleet, east-north-up")
+    looks = None if eye is None else blueprint.EyeControls3D(position=eye[0], look_target=eye[1], eye_up=(0, 0, 1))
+    scene = blueprint.Spatial3DView(origin="world", name="Fleet, east-north-up", eye_controls=looks)
     return blueprint.Blueprint(blueprint.Horizontal(scene, plots, column_shares=[3, 2]), collapse_panels=True)
 
 
@@ -105,7 +107,7 @@ def log_line_style(rr: Any, stream: Any, path: str, label: str, colour: str = ""
 
 def limit_colour(path: str) -> str:
     """Of a line of `limit_values`."""
-    return COLOURS[1] if path.endswith("hard_limit") else GREY
+    return HARD if path.endswith("hard_limit") else GREY
 
 
 def turn_from_x(axis: Array) -> Array:

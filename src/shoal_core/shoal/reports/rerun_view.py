@@ -33,15 +33,16 @@ Array = NDArray[np.float64]
 STEP_S = 0.1  # between two poses: what a screen can show
 
 
-def save_rrd(recording: Recording, file: Path) -> None:
-    """Write the recording and its layout; the file appears when complete."""
+def save_rrd(recording: Recording, file: Path, eye: tuple[Array, Array] | None = None) -> None:
+    """Write the recording and its layout; the file appears when complete. `eye`: where from and at what, ENU."""
     rr = scene.sdk(str(file), "--save FILE.gif")
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic.replacing(file) as scratch:
         stream = rr.RecordingStream("shoal", recording_id=f"{recording.about.path}-{recording.about.seed}")
         fleet = _fleet_of(recording)
         loads = None if fleet is None else joint_loads(recording, fleet)
-        stream.save(str(scratch), default_blueprint=scene.layout(loads is not None))
+        layout = scene.layout(loads is not None, bool(recording.must_see), eye)
+        stream.save(str(scratch), default_blueprint=layout)
         shapes = {} if fleet is None else {member.name: shape_of(member) for member in fleet.vehicles}
         _log(rr, stream, recording, shapes)
         if loads is not None:
