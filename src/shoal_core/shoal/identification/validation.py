@@ -33,7 +33,7 @@ COMPARED = (0, 1, 2, 5)  # surge, sway, heave, yaw
 FREE_RUN_S = 5.0  # for the page of a fit, whose held-out part may be short
 TEST_RUN_S = 8.0  # over whole recordings
 RUN_IN_S = 1.0  # before a window: the force of earlier commands has to be known
-WARP_S, GOOD_R2, MOVED = 0.5, 0.8, 4.0  # widest warp; a good model; sigmas of speed below which an axis was at rest
+WARP_S, GOOD_R2, MOVED = 0.5, 0.8, 1.0  # widest warp; a good model; sigmas of speed below which an axis was at rest
 
 
 @dataclass(frozen=True)
