@@ -99,7 +99,7 @@ def test_lock_names_one_exact_version_each() -> None:
 
 
 PROVIDED = {"yaml": "pyyaml", "PySide6": "pyside6-essentials", "pygame": "pygame-ce", "do_mpc": "do-mpc",
-            "cv2": "opencv-python-headless"}  # fmt: skip
+            "cv2": "opencv-python-headless", "PIL": "pillow"}  # fmt: skip
 OF_ROS = r"(rclpy|launch|launch_ros|rqt_gui_py|rcl_interfaces|builtin_interfaces|std_srvs|\w+_msgs)$"
 
 

@@ -37,6 +37,7 @@ setup(
         "opencv-python-headless",
         "pandas",
         "pettingzoo",
+        "pillow",
         "plotly",
         "pyarrow",
         "pydantic>=2",

@@ -61,7 +61,7 @@ def rows_in(out: Path) -> set[str]:
     return Store(out).done() if out.is_dir() else set()
 
 
-def wait_for(condition: object, timeout_s: float = 60.0) -> None:
+def wait_for(condition: object, timeout_s: float = 240.0) -> None:
     assert callable(condition)
     end = time.monotonic() + timeout_s
     while not condition():
