@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from closed_loop import Figures, figures, simulated
+from shoal.estimation.model_adaptation import down_of
 from shoal.fleet.monitor import HealthMonitor, MonitorSettings
 from shoal.messages.health import Code, Issue, Severity
+from shoal.messages.state import ATTITUDE
 from shoal.messages.wording import sentence
 from shoal.recordings.recording import Recording
 
@@ -77,8 +79,11 @@ def test_a_mass_that_is_far_off_is_replaced_by_the_estimated_one() -> None:
 
 def test_a_weight_does_not_hide_behind_rising_water() -> None:
     """Much drag in heave: 480 of the 850 N were taken for a current of 1.5 m/s, and the vehicle tilted by 101°."""
-    found = figures(simulated("circle", "two", "mass_100kg", seed=0, duration_s=8.0))
+    run = simulated("circle", "two", "mass_100kg", seed=0, duration_s=8.0)
+    found = figures(run)
     assert found.fallbacks == 0 and found.fov_max_deg < 45.0
+    down = np.array([[down_of(q.tolist())[2] for q in vehicle] for vehicle in run.states[..., ATTITUDE].swapaxes(0, 1)])
+    assert np.degrees(np.arccos(down.min())) < 45.0, "largest tilt of the plant"
 
 
 @pytest.mark.parametrize("seed", [1, 4])

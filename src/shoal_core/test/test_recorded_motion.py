@@ -299,3 +299,12 @@ def test_the_command_predicts_recordings_that_it_has_not_fitted(tmp_path: Path, 
     fitted, described = ([float(part.split()[-1]) for part in line.split("R² ")[1].split(", ")] for line in lines)
     assert "identified" in lines[0] and "file" in lines[1] and len(fitted) == 4
     assert min(fitted) > 0.9 and np.mean(fitted) > np.mean(described)
+
+
+@pytest.mark.parametrize(("share", "moved"), [(0.9, False), (1.1, True)])
+def test_an_axis_that_moved_by_less_than_its_noise_has_no_score(motion: MotionData, share: float, moved: bool) -> None:
+    """The log's noise decides: of speeds that the sensor alone would show nobody should be told an R²."""
+    replay = replay_of_vehicle(load_vehicle("bluerov2_heavy", "wu2018"))
+    surge = validate_replay(replay, [motion]).measured[..., 7]
+    noisy = replace(motion, noise=replace(motion.noise, velocity_mps=float(surge.std()) / share))
+    assert validate_replay(replay, [noisy]).axes[0].moved is moved
