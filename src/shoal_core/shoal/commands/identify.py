@@ -70,7 +70,7 @@ def identify(
     uncoupled: bool = typer.Option(
         False,
         "--uncoupled",
-        help="No Coriolis force of the added mass: fitted to real logs it is partly the wake's memory.",
+        help="Fit without the Coriolis force of the added mass (as the set ng2024 has it).",
     ),
     delay: float = typer.Option(0.08, min=0.001, max=1.0, help="One sigma of the delay of thrust or log, s."),
     unexcited: float = typer.Option(

@@ -77,16 +77,16 @@ def _viewer(run: Path) -> Iterator[Any]:
         port = probe.getsockname()[1]
     size = "x".join(map(str, SIZE))
     words = scene.viewer_command("--headless", "--port", str(port), "--window-size", size, str(run))
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(words, stdout=said, stderr=said)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(words, stdout=output, stderr=output)
         try:
-            yield _client(f"rerun+http://127.0.0.1:{port}/proxy", process, said)
+            yield _client(f"rerun+http://127.0.0.1:{port}/proxy", process, output)
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _client(url: str, process: subprocess.Popen[bytes], said: Any) -> Any:
+def _client(url: str, process: subprocess.Popen[bytes], output: Any) -> Any:
     connect = importlib.import_module("rerun.experimental").ViewerClient.connect
     give_up_s = time.monotonic() + START_S
     while time.monotonic() < give_up_s and process.poll() is None:
@@ -98,11 +98,13 @@ def _client(url: str, process: subprocess.Popen[bytes], said: Any) -> Any:
         except Exception:  # of several kinds, while it starts
             pass
         time.sleep(0.5)
-    said.seek(0)
-    if "adapter" in (text := said.read()):
+    output.seek(0)
+    if "adapter" in (text := output.read()):
         raise ShoalError("Rerun's viewer found no graphics driver; expected Vulkan (Debian: mesa-vulkan-drivers)")
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "nothing")
-    raise ShoalError(f"Rerun's viewer did not show the run within {START_S:.0f} s; expected a picture; it said: {last}")
+    raise ShoalError(
+        f"Rerun's viewer did not show the run within {START_S:.0f} s; expected a picture; its last line: {last}"
+    )
 
 
 def _patiently(ask: Callable[[], object]) -> None:
