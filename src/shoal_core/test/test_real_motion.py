@@ -1,7 +1,7 @@
 """A fit of a real BlueROV2's motion, where that data lies beside the clone or in SHOAL_MOTION_DATA: it has no licence.
 
 KTH and Saab, single-axis steps under motion capture (github.com/SAABmarine-MEX/saabmarineMEX_learning): only a run that
-was used for training is touched. Figures, those of the piloted runs too: docs/identification.md; column maps: `examples/`.
+was used for training is touched. Figures, of piloted runs too: docs/identification.md; column maps: `examples/`.
 """
 
 from __future__ import annotations

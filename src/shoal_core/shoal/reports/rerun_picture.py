@@ -102,9 +102,7 @@ def _client(url: str, process: subprocess.Popen[bytes], output: Any) -> Any:
     if "adapter" in (text := output.read()):
         raise ShoalError("Rerun's viewer found no graphics driver; expected Vulkan (Debian: mesa-vulkan-drivers)")
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "nothing")
-    raise ShoalError(
-        f"Rerun's viewer did not show the run within {START_S:.0f} s; expected a picture; its last line: {last}"
-    )
+    raise ShoalError(f"Rerun's viewer showed no run in {START_S:.0f} s; expected a picture; its last line: {last}")
 
 
 def _patiently(ask: Callable[[], object]) -> None:
